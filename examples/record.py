@@ -255,7 +255,7 @@ def record_refunds() -> None:
     with cassette(CASSETTES / "08_refunds", mode="record"):
         for order_id, answer in (("A1", "none"), ("A2", "approve"), ("A2", "reject"), ("A2", "none")):
             assert asyncio.run(example["refund"]("sqlite://", order_id, answer)) == 0
-    subprocess.run([sys.executable, "-m", "pytest", "-q", "--soorma-record", str(EXAMPLES / "08_refunds")], check=True)
+    subprocess.run([sys.executable, "-m", "pytest", "-q", str(EXAMPLES / "08_refunds"), "--soorma-record"], check=True)
 
 
 def first_project(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.knowledge.service import PersonMemos
 from soorma_ai.features.plan_memory.service import PlanMemory
-from soorma_ai.features.plan_memory.sessions import SessionCalls
+from soorma_ai.features.plan_memory.sessions import SessionService
 from soorma_ai.features.tracking.service import PlanReader
 from soorma_ai.features.upkeep.service import UpkeepCalls
 from soorma_ai.kernel.domain.identity import Caller
@@ -18,7 +18,7 @@ class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, LetterCalls, PlanReader, SessionCalls, UpkeepCalls):
+class LocalClient(Client, LetterCalls, PlanReader, SessionService, UpkeepCalls):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 

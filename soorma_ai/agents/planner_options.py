@@ -19,6 +19,7 @@ from soorma_ai.embeddings.semantic_search import SemanticSearch
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
@@ -29,6 +30,7 @@ from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, Recall, 
 
 MEMORY_TOKENS = 1_000
 MOST_MEMORY_TOKENS = 20_000
+LEAST_HISTORY_TOKENS = 500
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 OnGiveUp = Literal["fail", "ask"]
@@ -78,6 +80,9 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
     tells_date_in: str | None
     """Time zone, as "Europe/Berlin" or "UTC": the prompt names the date there on the day of the decision. Without it,
     the model knows no "tomorrow"."""
+    history_tokens: int
+    """Most tokens of a plan's history in a prompt; 6,000 by default. Words of people and failures stay when their steps
+    are left out."""
     earlier_plans: int
     """Number of earlier plans of the same user and session in the prompt, each with its result in short."""
     memory: Iterable[MemoKind | str]
@@ -116,6 +121,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         zone=None if zone is None else zone_of("tells_date_in", name, zone),
         recall=recall_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
         earlier_plans=earlier_plans,
+        history_tokens=history_tokens_of(who, options),
         title=must_be_text("title", name, options.get("title", "")),
     )
 
@@ -170,6 +176,13 @@ def zone_of(what: str, planner: str, name: object) -> tzinfo:
             f"planner {planner}: {what}={name!r} is no time zone that is known here{hint} Give a name like 'UTC' or "
             "'Europe/Berlin'; where the system has no table of them, pip install tzdata"
         ) from error
+
+
+def history_tokens_of(who: str, options: PlannerOptions) -> int:
+    """Return the room of a history. Raise ConfigError for less than a step takes."""
+    tokens = options.get("history_tokens", HISTORY_TOKENS)
+    must_be_number(who, "history_tokens", tokens, LEAST_HISTORY_TOKENS)
+    return tokens
 
 
 def room_of(who: str, options: RoomOptions) -> OfferRoom:

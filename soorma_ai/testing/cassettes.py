@@ -7,7 +7,8 @@ independent of the place of the recording.
 import importlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterator
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -19,10 +20,10 @@ from msgspec import Struct
 from soorma_ai.adapters.models.faults import find_secrets, scrub
 from soorma_ai.adapters.models.guard import cassette_in_place, is_loopback
 from soorma_ai.errors import ConfigError, Fatal
-from soorma_ai.kernel.domain.values import Json, JsonObject, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.rules.prompting.today import without_day
 
-Mode = Literal["replay", "record", "live"]
+Mode = Literal["replay", "record", "changed", "live"]
 
 MODE_VARIABLE = "SOORMA_CASSETTES"
 FOLDER = Path("cassettes")
@@ -48,6 +49,11 @@ _KEPT_RESPONSE_HEADERS = frozenset({"content-type", "retry-after"})
 # Clients by which no model is called are left alone.
 _UNTOUCHED = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado")
 _MATCHED = ("method", "scheme", "host", "path", "query", "json_body")
+_RECORD_MODES = {"replay": "none", "record": "all", "changed": "new_episodes"}
+# A choice in an answer, an awaited event, and the line of a choice in a prompt.
+_CHOICE = re.compile(r"(?:publish|delegate):[^\\\s\"]+")
+_AWAITED = re.compile(r'expected_event\\*"\s*:\s*\\*"([^\\"]+)')
+_LINE = re.compile(r'"((?:publish|delegate|wait):[^"]+)":"')
 _DIFFERENCES_SHOWN = 6
 _SHOWN = 160
 
@@ -79,11 +85,11 @@ class Cassette(Struct, frozen=True):
 def cassette(
     name_or_path: str | Path, *, mode: Mode | None = None, repeat: bool = False, allow_unplayed: bool = False
 ) -> Generator[Cassette | None]:
-    """Replay or record calls of models.
-
-    A bare name is a file in `./cassettes`. Mode `record` calls the model and replaces the file, unless something
-    raises; `live` calls it and keeps nothing. The default is SOORMA_CASSETTES, else `replay`. Each recorded call is
-    played once, the same ones in order; with `repeat`, any number of times.
+    """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
+    the file, unless something raises; `changed` calls it only for requests without a recording; `live` calls it and
+    keeps nothing. By default SOORMA_CASSETTES, else `replay`. A recording also answers a request that differs only in
+    choices its answer did not use. Each recorded call is played once, the same ones in order; with `repeat`, any number
+    of times.
     """
     mode = mode or _mode_of_the_environment()
     if mode == "live":
@@ -93,9 +99,11 @@ def cassette(
     if mode == "replay" and not path.is_file():
         raise ConfigError(f"there is no cassette at {path}; make it with mode='record', or pytest --soorma-record")
     misses: list[UnmatchedModelCall] = []
-    with _recorder(mode).use_cassette(str(path), allow_playback_repeats=repeat) as tape:
+    used: dict[int, frozenset[str]] = {}
+    with _recorder(mode, used).use_cassette(str(path), allow_playback_repeats=repeat) as tape:
         played = Cassette(path, tape)
-        if mode == "record":
+        used.update({id(request): _choices_in(response) for request, response in tape.data})
+        if mode != "replay":
             yield played
             return
         _refuse_what_is_not_recorded(played, misses)
@@ -125,14 +133,15 @@ def _path(name_or_path: str | Path) -> Path:
     return FOLDER / path if isinstance(name_or_path, str) and len(path.parts) == 1 else path
 
 
-def _recorder(mode: Literal["replay", "record"]) -> Any:
+def _recorder(mode: Literal["replay", "record", "changed"], used: Mapping[int, frozenset[str]]) -> Any:
+    """Return a recorder; `used` are the choices in the answer to each recorded request, by its identity."""
     try:
         vcr: Any = importlib.import_module("vcr")
     except ImportError as error:
         raise ConfigError("cassettes need vcrpy, which is not installed: pip install 'soorma-ai[cassettes]'") from error
     recorder = vcr.VCR(
-        record_mode="none" if mode == "replay" else "all",
-        drop_unused_requests=mode == "record",
+        record_mode=_RECORD_MODES[mode],
+        drop_unused_requests=mode != "replay",
         record_on_exception=False,
         before_record_request=_stable_request,
         before_record_response=_stable_response,
@@ -141,7 +150,11 @@ def _recorder(mode: Literal["replay", "record"]) -> Any:
         match_on=_MATCHED,
         serializer="soorma",
     )
-    recorder.register_matcher("json_body", _same_body)
+
+    def same_body(asked: Any, recorded: Any) -> None:
+        _same_body(used, recorded, asked)
+
+    recorder.register_matcher("json_body", same_body)
     recorder.register_serializer("soorma", _Serializer)
     return recorder
 
@@ -245,8 +258,45 @@ def _text(body: bytes | str) -> str:
     return body if isinstance(body, str) else body.decode("utf-8", "replace")
 
 
-def _same_body(recorded: Any, asked: Any) -> None:
-    assert _body(recorded) == _body(asked), "the JSON bodies differ"
+def _same_body(used: Mapping[int, frozenset[str]], recorded: Any, asked: Any) -> None:
+    one, other = _body(recorded), _body(asked)
+    if one == other:
+        return
+    kept = used.get(id(recorded))
+    assert kept is not None and _narrowed(one, kept) == _narrowed(other, kept), "the JSON bodies differ"
+
+
+def _choices_in(response: Any) -> frozenset[str]:
+    """Return the choices that an answer names."""
+    text = _text(response["body"].get("string") or b"")
+    return frozenset((*_CHOICE.findall(text), *(f"wait:{name}" for name in _AWAITED.findall(text))))
+
+
+def _narrowed(body: Json, kept: frozenset[str]) -> Json:
+    """Return a request without all choices but these: their branches in a schema, and their lines in a prompt."""
+    match body:
+        case dict():
+            return {key: _narrowed(value, kept) for key, value in body.items()}
+        case list():
+            return [_narrowed(item, kept) for item in body if not _is_of_another(item, kept)]
+        case str():
+            lines = [line.rstrip(",") for line in body.split("\n") if not _is_line_of_another(line, kept)]
+            return "\n".join(lines)
+        case _:
+            return body
+
+
+def _is_of_another(item: Json, kept: frozenset[str]) -> bool:
+    """Tell whether it is the branch of another choice."""
+    properties = item.get("properties") if isinstance(item, dict) else None
+    action = properties.get("action") if isinstance(properties, dict) else None
+    named = {*_CHOICE.findall(compact(action))} if action else set[str]()
+    return bool(named) and not kept & named
+
+
+def _is_line_of_another(line: str, kept: frozenset[str]) -> bool:
+    found = _LINE.match(line)
+    return found is not None and found[1] not in kept
 
 
 def _body(request: Any) -> Json:

@@ -19,7 +19,13 @@ PATIENCE = "soorma_model_patience"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("soorma")
-    group.addoption(RECORD, action="store_true", help="call the models, and record what soorma_cassette would replay")
+    group.addoption(
+        RECORD,
+        nargs="?",
+        const="record",
+        choices=("record", "changed"),
+        help="call the models and record their answers; `=changed`: only for requests without a recording",
+    )
     parser.addini(
         PATIENCE, "seconds that a model may be away while a test waits for its plan; 0: no bound", default="10"
     )
@@ -30,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _records(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption(RECORD))
+    return request.config.getoption(RECORD) is not None
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +78,6 @@ def soorma_cassette(request: pytest.FixtureRequest) -> "Generator[Cassette]":
 
     name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
     path = request.path.parent / "cassettes" / request.path.stem / f"{name}.yaml"
-    with cassette(path, mode="record" if _records(request) else "replay") as played:
+    with cassette(path, mode=request.config.getoption(RECORD) or "replay") as played:
         assert played is not None
         yield played

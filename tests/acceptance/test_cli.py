@@ -201,7 +201,7 @@ def test_why_shows_what_was_sent_for_a_decision_and_what_is_not_there_any_more(s
     assert shop("why", plan_id, "--decision", "1").exit_code == USAGE
     assert "has no decision 4; it has 1 to 3" in shop("why", plan_id, "--prompt", "--decision", "4").stderr
     with places.raw(shop.store) as owner:
-        owner.execute("DELETE FROM prompt_part WHERE body LIKE '%Answer again, with one step%'")
+        owner.execute("DELETE FROM prompt_part WHERE body LIKE '%Give the corrected step%'")
     partly = shop("why", plan_id, "--prompt")
     assert (partly.exit_code, partly.stdout) == (ERROR, "")
     assert "not as it was sent: the template by which a refusal is told is not kept any more" in partly.stderr

@@ -350,7 +350,7 @@ READER = Service(
     is_part=True,
 )
 SESSIONS = Service(
-    sessions.SessionCalls,
+    sessions.SessionService,
     (*sessions.CALLS,),
     client="SessionRows",
     blocking="BlockingSessions",

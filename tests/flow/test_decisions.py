@@ -209,7 +209,7 @@ async def test_a_prompt_holds_what_came_as_data_and_no_id_no_moment_and_no_cost_
     secrets |= {mark for step in details.steps for mark in (step.fingerprint, step.event_id) if mark}
     assert not [secret for secret in secrets if secret in told]
     entry = details.decisions[0]
-    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "8", 64)
+    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "9", 64)
     assert entry.offer_digest and entry.prompt_tokens > 0
 
 

@@ -75,6 +75,15 @@ async def test_a_part_of_a_large_result_is_shown_when_it_is_asked_for(platform: 
     assert verdicts == [Verdict.ACCEPTED, Verdict.LOOKED_UP, Verdict.ACCEPTED]
 
 
+async def test_a_part_of_a_large_result_is_found_by_words(platform: Platform) -> None:
+    find = {"reasoning": "", "step": {"action": "find_steps", "words": "row 1501"}}
+    minds = planner([ASK, find, complete({"text": {"$from": "step2.result.rows[1501].text"}})])
+    plan = await order(platform, minds, archive([]))
+    assert await plan.result(timeout=PATIENCE) == {"text": "row 1501"}
+    told = minds.reasoner.questions[-1].messages[1].content  # type: ignore[union-attr]
+    assert '"at":"step2.result.rows[1501]"' in told
+
+
 @pytest.mark.parametrize(
     ("bad", "told"),
     [

@@ -11,7 +11,7 @@ from wires.form import Payload, Question
 PUBLISH = "publish:"
 NEED, FIND = "need_schema", "find_events"
 ASKS = frozenset({NEED, FIND})
-LOOKUPS = ASKS | {"see_result"}
+LOOKUPS = ASKS | {"see_result", "find_steps"}
 # Only lists of what there is have lines of their own between fences.
 _LISTS = re.compile(r"<data>(\{\n.*?\n\})</data>", re.DOTALL)
 

@@ -16,11 +16,13 @@ import pytest
 import yaml
 from model_kit import DECISION, MODEL, SAID, SCHEMA, Pauses, always, in_turn, question, reasoner
 
+from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError, ModelUnavailable, RateLimited
 from soorma_ai.kernel.ports import ModelAnswer
 from soorma_ai.testing.cassettes import UnmatchedModelCall, UnplayedModelCalls, cassette
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
+from soorma_ai.testing.scripted import complete, publish
 
 KEY = "sk-proj-0123456789abcdefghij"
 
@@ -304,3 +306,40 @@ def test_the_fixture_records_and_replays(pytester: pytest.Pytester, monkeypatch:
     monkeypatch.delenv("BASE")
     assert (pytester.path / "cassettes" / "test_user" / "test_asks.yaml").is_file()
     pytester.runpytest(*options).assert_outcomes(passed=3)
+
+
+def tool_of(**descriptions: str) -> Tool:
+    tool = Tool("desk")
+
+    async def act(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"ok": True}
+
+    for name, words in descriptions.items():
+        tool.on_invoke(f"{name}.wanted", description=words)(act)
+    return tool
+
+
+async def run_once(base: str | None, tool: Tool) -> Any:
+    model = LiteLLMReasoner("openai/gpt-4o", api_base=base, api_key="none")
+    async with Platform("sqlite://") as platform:
+        await platform.start(ChoreographyPlanner("orders", goals=["order.received"], reasoner=model), tool)
+        return await (await platform.submit("order.received", {})).result(timeout=20)
+
+
+async def test_a_choice_that_no_answer_used_may_be_added_and_changed(tmp_path: Path) -> None:
+    file, said = tmp_path / "kept", iter([publish("room.wanted"), complete({"done": True})] * 2)
+    with ModelServer(lambda _: Reply(json.dumps(next(said)))) as server:
+        with cassette(file, mode="record"):
+            await run_once(server.url, tool_of(room="Books a room.", taxi="Calls a taxi."))
+        with cassette(file, mode="replay") as played:
+            more = tool_of(room="Books a room.", taxi="Calls a cab.", train="Books a train.")
+            assert await run_once(server.url, more) == {"done": True}
+        assert played is not None and played.played == 2
+        changed = tool_of(room="Books one room.", taxi="Calls a taxi.")
+        with pytest.raises(UnmatchedModelCall), cassette(file, mode="replay"):
+            await run_once(server.url, changed)
+        with cassette(file, mode="changed"):
+            assert await run_once(server.url, changed) == {"done": True}
+        assert len(server.requests) > 2
+        with cassette(file, mode="replay"):
+            assert await run_once(server.url, changed) == {"done": True}

@@ -96,7 +96,7 @@ def test_what_is_only_a_line_can_be_asked_for_and_what_is_hidden_can_be_looked_f
     assert actions(form_of(TWO, Showing(names[:1], names[:2]), None)) == expected
     assert actions(form_of(TWO, Showing(names[:1], names), None)) == expected | {"need_schema"}
     hidden = form_of(TWO, Showing(names[:1], names[:2], hidden=1), None, refers=True)
-    assert actions(hidden) == expected | {"find_events", "see_result"}
+    assert actions(hidden) == expected | {"find_events", "see_result", "find_steps"}
     assert violations(hidden, lookup("find_events", words="pay")) == []
     assert (
         violations(form_of(TWO, Showing((), names), None), lookup("need_schema", events=["delegate:buyer/buy"])) == []

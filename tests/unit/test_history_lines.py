@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.prompting import history
 from soorma_ai.kernel.rules.prompting.history import (
-    HISTORY_TOKENS,
     OUTLINE_TOKENS,
     RESULT_TOKENS,
     SAYING,
@@ -29,7 +28,7 @@ from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_t
 from unit.kit import NOW
 
 ROOM = HISTORY_TOKENS * CHARS_PER_TOKEN
-COUNT = re.compile(r"(\d+) earlier steps? (?:is|are) not shown\.")
+COUNT = re.compile(r"Steps? (?:1 to )?(\d+) (?:is|are) not shown\.")
 
 
 def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, note: str = "ok") -> Step:
@@ -38,6 +37,24 @@ def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, not
 
 def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
     return history.history_lines([StepLines(one) for one in steps], room)
+
+
+def body(lines: Sequence[HistoryLine]) -> list[HistoryLine]:
+    """The lines before those about steps that are not shown."""
+    end = next((at for at, line in enumerate(lines) if COUNT.fullmatch(line.text)), len(lines))
+    return [*lines[:end]]
+
+
+def hidden_in(lines: Sequence[HistoryLine]) -> int:
+    """The number of the last step that is not shown; 0 where all are."""
+    counted = [found for line in lines if (found := COUNT.fullmatch(line.text))]
+    return int(counted[0][1]) if counted else 0
+
+
+def ordinal_of(line: HistoryLine) -> int:
+    found = re.match(r"step(\d+)", line.text)
+    assert found, line.text
+    return int(found[1])
 
 
 def within(fenced: str) -> Json:
@@ -74,9 +91,9 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
 ) -> None:
     lines = history_lines(steps, room)
     assert size(lines) <= room * CHARS_PER_TOKEN
-    first = COUNT.fullmatch(lines[0].text) if lines else None
-    shown = steps[int(first[1]) :] if first else steps
-    for one, line in zip(shown, lines[1:] if first else lines, strict=True):
+    hidden = hidden_in(lines)
+    shown = [line for line in body(lines) if ordinal_of(line) > hidden]
+    for one, line in zip(steps[hidden:], shown, strict=True):
         head = line.text.partition(": ")[0]
         is_left_out = one.data is not None and brings_result(one) and not line.data
         is_cut = bool(line.data) and within(line.data) != one.data
@@ -95,19 +112,19 @@ def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Ste
         lines = history_lines(steps[:count], room)
         since += min(length_of(one.data), RESULT_TOKENS * CHARS_PER_TOKEN) + min(length_of(one.note), SAYING_CHARS)
         since += 250
-        if lines[: len(before)] != before:
+        if body(lines)[: len(before)] != before:
             assert size(lines) <= room * CHARS_PER_TOKEN // 2 + 60
             assert since > room * CHARS_PER_TOKEN // 2 - 60
             since = 0
-        before = lines
+        before = body(lines)
     assert history_lines(steps, room) == history_lines([*steps], room)
 
 
 def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then_counted() -> None:
     steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 121)]
     lines = history_lines(steps)
-    counted, *told = lines
-    assert COUNT.fullmatch(counted.text)
+    told = body(lines)
+    assert [line.text for line in lines[len(told) :]][1:] == [f"part.asked: {hidden_in(lines)} ok"]
     ways = ["words" if not one.data else "short" if one.has_outline else "whole" for one in told]
     assert ways == sorted(ways, key=["words", "short", "whole"].index) and set(ways) == {"words", "short", "whole"}
     assert within(told[-1].data) == steps[-1].data
@@ -120,7 +137,8 @@ def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then
 def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) -> None:
     steps = [step(n, {"n": n, "text": "x" * chars}) for n in range(1, 127)]
     told = [history_lines(steps[:count]) for count in range(1, 127)]
-    anew = [count for count, (one, other) in enumerate(pairwise(told)) if other[: len(one)] != one]
+    bodies = pairwise(map(body, told))
+    anew = [count for count, (one, other) in enumerate(bodies) if other[: len(one)] != one]
     assert len(anew) <= told_anew
     assert ROOM * 0.8 < max(map(size, told)) <= ROOM
 
@@ -129,7 +147,7 @@ def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) ->
 def test_a_room_for_no_step_tells_how_many_there_are(room: int) -> None:
     lines = history_lines([step(n, "x" * 9_000, note="y" * 9_000) for n in range(1, 10)], room)
     assert size(lines) <= max(room * CHARS_PER_TOKEN, 60)
-    assert COUNT.match(lines[0].text)
+    assert hidden_in(lines)
 
 
 def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> None:
@@ -159,8 +177,8 @@ def test_the_words_of_a_person_are_fenced_and_our_sentence_is_not() -> None:
 def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
     assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
     assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: par"]
-    assert history_lines([step(2)])[0].text == "1 earlier step is not shown."
-    assert history_lines([step(64), step(65)])[0].text == "63 earlier steps are not shown."
+    assert history_lines([step(2)])[-1].text == "Step 1 is not shown."
+    assert history_lines([step(64), step(65)])[-1].text == "Steps 1 to 63 are not shown."
 
 
 def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:
@@ -168,3 +186,26 @@ def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:
     assert begins[:128] == [0] * 128
     assert sorted(begins) == begins and len(set(begins)) == 15
     assert all(64 <= count - first_to_read(count) < 128 for count in range(64, 10_000))
+
+
+def test_the_words_of_people_and_each_kind_of_failure_stay_when_their_steps_are_not_shown() -> None:
+    asked = step(1, "Which day?", StepKind.ASKED, "")
+    said = step(2, {"text": "never on a Sunday"}, StepKind.ANSWERED, "respond: whatever happens")
+    no = step(3, {}, StepKind.ANSWERED, "reject (lead): too much")
+    yes = step(4, {"approved": True}, StepKind.ANSWERED, "approve")
+    failed = [step(n, {"code": "sold_out", "message": "gone"}, note="failed") for n in (5, 6)]
+    steps = [asked, said, no, yes, *failed, *(step(n, {"text": "x" * 300}) for n in range(7, 121))]
+    lines = history_lines(steps)
+    kept = [line for line in body(lines) if ordinal_of(line) <= hidden_in(lines)]
+    assert [ordinal_of(line) for line in kept] == [1, 2, 3, 5]
+    assert "never on a Sunday" in kept[1].data and "whatever happens" in kept[1].text and "too much" in kept[2].text
+    assert "2 failed (step5, step6)" in lines[-1].text and "1 approve" in lines[-1].text
+
+
+def test_facts_of_steps_that_were_not_read_stay_and_have_a_bound() -> None:
+    people = [StepLines(step(n, {"text": "y" * 400}, StepKind.ANSWERED, "respond")) for n in range(1, 100)]
+    earlier = history.add_earlier(history.NOTHING_EARLIER, people)
+    assert history.add_earlier(history.add_earlier(history.NOTHING_EARLIER, people[:50]), people[50:]) == earlier
+    lines = history.history_lines([StepLines(step(100))], HISTORY_TOKENS, earlier)
+    assert ordinal_of(lines[0]) == 1 and hidden_in(lines) == 99
+    assert size(body(lines)) <= history.PEOPLE_TOKENS * CHARS_PER_TOKEN + 100

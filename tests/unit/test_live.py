@@ -12,7 +12,7 @@ from soorma_ai.apps.cli.view.live import json_of, label_of, words_of
 from soorma_ai.apps.cli.view.logs import describe, frames_of
 from soorma_ai.features.tracking.lines import LineKind
 from soorma_ai.features.tracking.live import LineRows, LiveLine, lines_of, lookups_of, news
-from soorma_ai.features.tracking.sentences import merged, sentence, terms
+from soorma_ai.features.tracking.sentences import merge_lines, sentence, terms
 from soorma_ai.features.tracking.trace import trace
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Untaken
@@ -204,7 +204,7 @@ def test_an_event_tells_the_decisions_behind_it_and_then_itself(
 def test_an_event_is_one_sentence_without_json_and_refused_decisions_come_before_it(
     happened: EventEnvelope, found: LineRows, said: list[str]
 ) -> None:
-    assert [text_of(sentence(one)).plain for one in merged(lines_of(happened, found))] == said
+    assert [text_of(sentence(one)).plain for one in merge_lines(lines_of(happened, found))] == said
 
 
 def test_a_question_has_its_approver_and_its_deadline_below() -> None:

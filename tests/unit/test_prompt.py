@@ -18,7 +18,14 @@ from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRo
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.choices.drafts import gather_material
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
-from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, choice_inputs, decide_inputs, plan_inputs
+from soorma_ai.kernel.rules.decisions.prompt import (
+    ModelView,
+    Occasion,
+    choice_inputs,
+    decide_inputs,
+    plan_inputs,
+    recent_words,
+)
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import ENTRY_CHARS, fence, fence_lines, fence_quotations, fence_rows
 from soorma_ai.kernel.rules.prompting.history import StepLines
@@ -295,3 +302,9 @@ def test_whatever_others_wrote_stands_between_fences_when_a_whole_plan_is_drawn(
     told = plan_inputs(drawn, instructions="", custom_context={MARK: MARK}, material=material, spent=Spent())
     inside, outside = marks(told.values)
     assert inside >= 15 and outside == 0
+
+
+def test_the_words_of_the_last_event_are_those_of_its_data_and_of_the_person() -> None:
+    asked = Occasion(plan(), Trigger("A person answered.", {"text": "and a taxi"}, said="please"))
+    assert recent_words(asked) == 'please {"text": "and a taxi"}'
+    assert recent_words(Occasion(plan(), Trigger("The goal came."))) == ""

@@ -163,3 +163,11 @@ def test_a_description_that_stands_with_its_schema_is_counted_with_it() -> None:
     found = Offer(tuple(EventDefinition(event_name=f"e{n}", description="x" * 2_000) for n in range(50)))
     showing = show_offer(found, ROOM, list(found.choices), [], None)
     assert len(compact(form_of(found, showing, None))) // 4 <= 2 * ROOM.tokens
+
+
+def test_the_last_event_ranks_by_itself_and_is_shown_behind_all_that_stays() -> None:
+    first = show_offer(MANY, ROOM, RANKED, [], None)
+    hidden = [name for name in MANY.choices if name not in first.lines][:30]
+    second = show_offer(MANY, ROOM, RANKED, [], first, hidden)
+    assert second.schemas == (*first.schemas, *hidden[:3])
+    assert (second.lines, second.added) == (first.lines, tuple(hidden[:10]))

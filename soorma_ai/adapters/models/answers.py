@@ -37,7 +37,7 @@ class RawAnswer(Struct, frozen=True):
 
     @property
     def is_prose(self) -> bool:
-        """Tell whether it ended well and holds nothing that could be JSON."""
+        """Tell whether it ended well and holds no JSON."""
         return self.ending is Ending.GOOD and not self.calls and not any("{" in text for text in self.contents)
 
     def text(self, mode: Mode) -> str:

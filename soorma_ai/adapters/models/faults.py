@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from soorma_ai.adapters.models.guard import is_loopback
-from soorma_ai.adapters.models.refused_forms import named_instead, refuses_form
+from soorma_ai.adapters.models.refused_forms import refuses_form, replacement_of
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -243,7 +243,7 @@ def _refusal(failed: CallFailure, model: str, said: str) -> ConfigError | Schema
             f"{model}: the prompt is longer than its context window: {said}. "
             "Use a model with a larger one, or shorten instructions, history or custom context"
         )
-    if wanted := named_instead(text, failed.error.get("param")):
+    if wanted := replacement_of(text, failed.error.get("param")):
         return ParameterRejected(wanted, said)
     if refuses_form(status, text):
         return SchemaRejected(said)

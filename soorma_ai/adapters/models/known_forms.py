@@ -1,4 +1,4 @@
-"""Memory of what a model at an address takes: forms that it refused, and its name for the longest answer."""
+"""Memory of refused forms, by model and address, and of its name for the longest answer."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ REASON_CHARS = 200
 
 
 class KnownForms(Struct):
-    """`refused` has the reasons by mode, `prose` the answers in prose under it since the last good one. `room` is the
+    """`refused` has the reasons by mode, `prose` the number of answers in prose since the last good one. `room` is the
     name for the longest answer; None is the usual one."""
 
     refused: dict[Mode, str] = field(default_factory=dict[Mode, str])
@@ -24,7 +24,7 @@ class KnownForms(Struct):
     room: str | None = None
 
     def count_prose(self, mode: Mode, *, is_prose: bool) -> bool:
-        """Count an answer under a form. Return True where that is one too many, and the form counts as refused."""
+        """Count an answer under a form. Return True for one too many: the form then counts as refused."""
         self.prose[mode] = self.prose.get(mode, 0) + 1 if is_prose else 0
         if self.prose[mode] < MOST_PROSE or mode == "md_json":
             return False
@@ -33,7 +33,7 @@ class KnownForms(Struct):
 
 
 class FormMemory:
-    """What is known of each model at its address: as long as the process lasts, and what is in the `store` before."""
+    """Known forms of each model at its address, for the life of the process. They begin with those of the `store`."""
 
     def __init__(self, store: FormStore | None = None) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class FormMemory:
         return self._known.setdefault(_name(model, base), KnownForms())
 
     async def keep(self, model: str, base: str | None) -> None:
-        """Keep what has become known of a model."""
+        """Keep the known forms of a model in the store."""
         if self._store is not None:
             known = await self.of(model, base)
             refused: JsonObject = {mode: clip(reason, REASON_CHARS) for mode, reason in known.refused.items()}
@@ -56,7 +56,7 @@ class FormMemory:
 
 
 def usable(forms: Iterable[AnswerForm], known: KnownForms) -> Sequence[AnswerForm]:
-    """Return the forms in their order, each mode once, without those that were refused; all where every one was."""
+    """Return the forms in their order, each mode once, without the refused ones; if all are, all."""
     each: dict[Mode, AnswerForm] = {}
     for form in forms:
         each.setdefault(form.mode, form)
@@ -64,7 +64,7 @@ def usable(forms: Iterable[AnswerForm], known: KnownForms) -> Sequence[AnswerFor
 
 
 def _name(model: str, base: str | None) -> str:
-    """Return the name of a model at an address, whose user and key are left out."""
+    """Return the name of a model at an address, without the user and the key in it."""
     if not base:
         return model
     scheme, _, rest = base.partition("://")

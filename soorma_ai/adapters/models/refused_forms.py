@@ -1,5 +1,4 @@
-"""Refusals of a form: the words by which each provider says that it does not take a schema, or takes no tools, and the
-parameter that it names instead of another."""
+"""Refusals of a form: the words of each provider against a schema or a tool, and its other name for a parameter."""
 
 import re
 from collections.abc import Mapping
@@ -48,15 +47,15 @@ _INSTEAD = re.compile(f"{_NAME}.{{0,120}}{_NAME}", re.DOTALL)
 
 
 def refuses_form(status: int | None, text: str) -> bool:
-    """Tell whether a provider refuses the form of the answer, and not what is asked."""
+    """Tell whether a provider refuses the form of the answer, and not the question."""
     if status is not None and status >= 500:
         return _REFUSED_AS_FAILURE.search(text) is not None
     return _REFUSED.search(text) is not None
 
 
-def named_instead(text: str, parameter: Json) -> str | None:
-    """Return the name for the longest answer that a refusal asks for, in the place of another. `parameter` is the one
-    that the provider says is at fault."""
+def replacement_of(text: str, parameter: Json) -> str | None:
+    """Return the name for the longest answer in a refusal of another name. `parameter` is the refused one, in the
+    provider's own field."""
     found = _INSTEAD.search(text)
     if found is None or found[1] == found[2]:
         return None

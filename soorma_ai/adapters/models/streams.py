@@ -1,4 +1,4 @@
-"""Streams without a request for one: the pieces of an answer, put together as the provider would have sent it whole."""
+"""Streams without a request for one: their pieces become the body of a whole answer."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def values_in(text: str) -> Iterator[Json]:
 
 
 def assemble(pieces: Iterable[Json]) -> JsonObject | None:
-    """Return the body that the pieces of a stream make; None for anything else. Without its end, it has no end."""
+    """Return the body of the pieces of a stream; None for anything else. A broken stream has no end."""
     told = [piece for piece in pieces if isinstance(piece, dict)]
     if any(isinstance(piece.get("choices"), list) for piece in told):
         return _openai(told)

@@ -57,11 +57,7 @@ class BusClient:
         check_author(event_type)
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
-        correlation_id, reply_to = options.get("correlation_id"), None
-        if response_event := options.get("response_event"):
-            where = topic_of(options.get("response_topic", EventTopic.ACTION_RESULTS))
-            check_address(response_event, where)
-            reply_to = ReplyAddress(correlation_id or event_id, response_event, where)
+        correlation_id = options.get("correlation_id")
         event = moment.event(
             self._handling.working_lineage,
             topic_of(topic),
@@ -69,7 +65,7 @@ class BusClient:
             payload,
             event_id=event_id,
             correlation_id=correlation_id,
-            reply_to=reply_to,
+            reply_to=_reply_address(options, event_id),
             subject=options.get("subject"),
             answers=self._answers(correlation_id),
         )
@@ -200,3 +196,13 @@ class PlatformContext:
     def idempotency_key(self) -> str:
         """Return a key for outside effects; it is the same at every attempt."""
         return self.handling.idempotency_key
+
+
+def _reply_address(options: EventOptions, event_id: str) -> ReplyAddress | None:
+    """Return the address of the wanted answer; None where none is named."""
+    response_event = options.get("response_event")
+    if not response_event:
+        return None
+    topic = topic_of(options.get("response_topic", EventTopic.ACTION_RESULTS))
+    check_address(response_event, topic)
+    return ReplyAddress(options.get("correlation_id") or event_id, response_event, topic)

@@ -14,7 +14,7 @@ _PACKAGE = str(Path(__file__).parents[2])
 _IMPORT_SYSTEM = ("<frozen importlib", importlib.__file__)
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """An error of a command. It is coloured on a terminal, unless NO_COLOR is set."""
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -23,7 +23,7 @@ class Failure(click.ClickException):
         Printer(stderr=True).line(("Error: ", BAD), self.message)
 
 
-class WrongUsage(Failure):
+class WrongUsage(CommandFailure):
     """Wrong options or arguments: the usage comes before the error."""
 
     exit_code = click.UsageError.exit_code
@@ -51,7 +51,7 @@ class UserCodeError(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         from soorma_ai.surfaces.terminal.printing import DIM, Printer
 
-        Failure(self.message).show(file)
+        CommandFailure(self.message).show(file)
         printer = Printer(stderr=True)
         for line in own_lines(self._error):
             printer.line((printable(line), DIM))
@@ -60,14 +60,14 @@ class UserCodeError(click.ClickException):
 def failure_of(error: Exception) -> click.ClickException:
     """Return the failure for an error of a command."""
     match error:
-        case UserCodeError() | Failure():
+        case UserCodeError() | CommandFailure():
             return error
         case click.UsageError():
             return WrongUsage(error)
         case click.ClickException():
-            return Failure(error.format_message())
+            return CommandFailure(error.format_message())
         case _:
-            return Failure(one_line(str(error)))
+            return CommandFailure(one_line(str(error)))
 
 
 def own_lines(error: Exception) -> list[str]:

@@ -21,7 +21,7 @@ def load_agents(place: str, folder: Path | None = None) -> tuple[Agent, ...]:
     and UserCodeError for an exception of the module."""
     found = _find(place, WANTED, folder)
     if not isinstance(found, Agent) and callable(found):
-        found = _made_by(cast(Callable[[], object], found), place)
+        found = _product_of(cast(Callable[[], object], found), place)
     return _agents(found, place)
 
 
@@ -30,13 +30,13 @@ def load_authenticator(place: str) -> Authenticator:
     wanted = "an object with `async def authenticate(token) -> Caller`, or a function that returns one"
     found = _find(place, wanted)
     if callable(found) and (isinstance(found, type) or not hasattr(found, "authenticate")):
-        found = _made_by(cast(Callable[[], object], found), place)
+        found = _product_of(cast(Callable[[], object], found), place)
     if not callable(getattr(found, "authenticate", None)):
         raise ConfigError(f"{place} is {clip(one_line(repr(found)), 80)}; it must be {wanted}")
     return cast(Authenticator, found)
 
 
-def _made_by(function: Callable[[], object], place: str) -> object:
+def _product_of(function: Callable[[], object], place: str) -> object:
     try:
         return function()
     except SoormaError:

@@ -21,7 +21,7 @@ from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 CALLS = CallTable()
 
 
-class SessionCalls(OperatorCalls):
+class SessionService(OperatorCalls):
     """Calls about sessions."""
 
     @CALLS("GET /memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
@@ -58,8 +58,8 @@ async def make_session(store: Store, person: Person, wanted: SessionSummary) -> 
     return await check_session(store, person, wanted.session_id) or made
 
 
-def sessions_of(client: OperatorCalls) -> SessionCalls:
+def sessions_of(client: OperatorCalls) -> SessionService:
     """Return the calls of a client's person."""
-    made = SessionCalls(client.services, client.person)
+    made = SessionService(client.services, client.person)
     made.caller = client.caller
     return made

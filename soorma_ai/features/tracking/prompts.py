@@ -65,7 +65,7 @@ async def _read(
         entry,
         before,
         {**parts, **await plans.prompt_parts(tenant_id, plan.plan_id, named)},
-        await plans.steps(plan.plan_id, sent.first) if sent.made else (),
+        await plans.steps(plan.plan_id) if sent.made else (),
         await _results(services, plan, sent),
     )
 

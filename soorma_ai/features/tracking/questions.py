@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Occasion, tell
 from soorma_ai.kernel.rules.decisions.sent import digest_of
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.prompting.history import StepLines
+from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines, add_earlier
 
 
 class StoredQuestion(Struct, frozen=True):
@@ -90,6 +90,8 @@ def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:
         stored.plan,
         Trigger(sent.text, data, join_id=sent.join_id, name=last.name if last else "", said=sent.said),
         history=[StepLines(step) for step in steps],
+        earlier=add_earlier(EarlierSteps(), [StepLines(step) for step in stored.steps if step.ordinal < sent.first]),
+        history_tokens=sent.room,
         remembered=stored.entry.remembered,
     )
     return {name: value for name, value in tell(occasion).items() if name in sent.made}

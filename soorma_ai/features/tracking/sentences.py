@@ -20,7 +20,7 @@ LONGEST_NOTE = 160
 _REPLY_SUFFIX = completion_of("")
 
 
-def merged(lines: Sequence[LiveLine]) -> list[LiveLine]:
+def merge_lines(lines: Sequence[LiveLine]) -> list[LiveLine]:
     """Return the lines of one event without its accepted decisions: their reasoning is the note of the event."""
     if not lines:
         return []

@@ -8,6 +8,9 @@ from msgspec import Struct, field
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
+# Room of a plan's history in a prompt.
+HISTORY_TOKENS = 6_000
+
 
 class StepKind(StrEnum):
     GOAL = "goal"
@@ -102,10 +105,10 @@ class Sent(Record, frozen=True):
     """Composition of a question. `digest` is that of the complete text.
 
     The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
-    their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last`, and of the
-    trigger our text, the words `said` and the `join_id`. A text that is long stands in `own` and in the frame as a
-    reference to its part. `after` are the calls of the same handling that were refused and told again, by the prompt in
-    the part `again`.
+    their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last` in a `room` of
+    so many tokens, and of the trigger our text, the words `said` and the `join_id`. A text that is long stands in `own`
+    and in the frame as a reference to its part. `after` are the calls of the same handling that were refused and told
+    again, by the prompt in the part `again`.
     """
 
     digest: str
@@ -117,6 +120,7 @@ class Sent(Record, frozen=True):
     text: str = ""
     said: str = ""
     join_id: str | None = None
+    room: int = HISTORY_TOKENS
     again: str = ""
     after: tuple[int, ...] = ()
 

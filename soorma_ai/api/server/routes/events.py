@@ -20,7 +20,7 @@ from soorma_ai.kernel.runtime.client.client import EVENTS
 HANDLERS = CallTable()
 
 
-class EventFields(Fields, frozen=True):
+class PublishForm(Fields, frozen=True):
     """Fields of an event to publish."""
 
     topic: EventTopic
@@ -50,7 +50,7 @@ class LogFields(Fields, frozen=True):
     answers={HTTPStatus.CREATED: Published, HTTPStatus.ACCEPTED: HeldAnswer},
     raises=(NotFound, IllegalTransition),
 )
-async def publish(call: Call, fields: EventFields, idempotency_key: str | None = None) -> Answer:
+async def publish(call: Call, fields: PublishForm, idempotency_key: str | None = None) -> Answer:
     """Publish an event. `plan_id` or `correlation_id` say which plan waits for it. A request among action-requests may
     have to be approved by a person first: 202."""
     try:

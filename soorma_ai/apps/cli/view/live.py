@@ -12,7 +12,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.view.logs import describe, fields_of, frames_of, record_as_json
 from soorma_ai.features.tracking.lines import LineKind
 from soorma_ai.features.tracking.live import LiveLine
-from soorma_ai.features.tracking.sentences import merged, sentence, terms
+from soorma_ai.features.tracking.sentences import merge_lines, sentence, terms
 from soorma_ai.features.tracking.story import explanation, headline
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import JsonObject
@@ -104,7 +104,7 @@ class Voice:
             for one in lines:
                 self.tell(one)
             return
-        for one in () if self._manner.is_quiet else merged(lines):
+        for one in () if self._manner.is_quiet else merge_lines(lines):
             self._turn_to(one.at.astimezone().date())
             label = brief_label(one, self.printer.console.width)
             self.printer.line(*_tenant(one), *sentence(one), label=label)

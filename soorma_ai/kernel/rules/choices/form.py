@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.schemas.portable import object_schema
 
 PUBLISH_ALL = "publish_all"
 NONE = "none"
-NEED_SCHEMA, FIND_EVENTS, SEE_RESULT = "need_schema", "find_events", "see_result"
+NEED_SCHEMA, FIND_EVENTS, SEE_RESULT, FIND_STEPS = "need_schema", "find_events", "see_result", "find_steps"
 TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 _TEXT: JsonObject = {"type": "string"}
@@ -117,6 +117,7 @@ def _lookups(showing: Showing, *, refers: bool) -> list[Json]:
         found.append(_branch(FIND_EVENTS, {"words": _TEXT}))
     if refers:
         found.append(_branch(SEE_RESULT, {"path": _TEXT}))
+        found.append(_branch(FIND_STEPS, {"words": _TEXT}))
     return found
 
 

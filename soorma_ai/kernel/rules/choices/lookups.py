@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.decisions import (
     WaitAction,
 )
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
-from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
+from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, FIND_STEPS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.kernel.rules.choices.offer import PUBLISH, Offer, goal_choice
 from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, add_asked, add_found, lacks_schemas
 from soorma_ai.kernel.rules.schemas.bounded import show
@@ -26,25 +26,31 @@ MOST_LOOKUPS = 3
 WORDS_CHARS = 1_000
 WHOLE_CHARS = 10_000
 
+_LOOKUPS = (NEED_SCHEMA, FIND_EVENTS, SEE_RESULT, FIND_STEPS)
+
 
 class Lookup(Struct, frozen=True):
-    """Exactly one of: choices for their schemas, words for a search, the path of a result."""
+    """Exactly one of: choices whose schemas are asked for, words of further events, the path of a result, words of
+    earlier steps."""
 
     choices: tuple[str, ...] = ()
     words: str = ""
     path: str = ""
+    about: str = ""
 
 
 def parse_lookup(value: Json) -> Lookup | None:
     """Return the lookup; None for any other answer. Raises MalformedDecision."""
     step = value.get("step") if isinstance(value, dict) else None
-    if not isinstance(step, dict) or step.get("action") not in (NEED_SCHEMA, FIND_EVENTS, SEE_RESULT):
+    if not isinstance(step, dict) or step.get("action") not in _LOOKUPS:
         return None
     match step:
         case {"action": "need_schema", "events": [*names], **others} if 0 < len(names) <= MOST_ASKED:
             found = Lookup(choices=tuple(name for name in names if isinstance(name, str)))
         case {"action": "find_events", "words": str(words), **others} if words.strip():
             found = Lookup(words=words[:WORDS_CHARS])
+        case {"action": "find_steps", "words": str(words), **others} if words.strip():
+            found = Lookup(about=words[:WORDS_CHARS])
         case {"action": "see_result", "path": str(path), **others} if path.strip():
             found = Lookup(path=path)
         case _:

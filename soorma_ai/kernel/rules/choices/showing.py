@@ -22,6 +22,7 @@ from soorma_ai.kernel.rules.schemas.bounded import show
 LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
 RANKED_EACH_TIME = 5
+LINES_OF_RECENT, SCHEMAS_OF_RECENT = 10, 3
 LINES_FOUND, SCHEMAS_FOUND = 20, 3
 MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
@@ -69,19 +70,33 @@ def lacks_schemas(showing: Showing) -> bool:
 
 
 def show_offer(
-    offer: Offer, room: OfferRoom, ranked: Sequence[str], used: Iterable[str], before: Showing | None
+    offer: Offer,
+    room: OfferRoom,
+    ranked: Sequence[str],
+    used: Iterable[str],
+    before: Showing | None,
+    recent: Sequence[str] = (),
 ) -> Showing:
-    """Return the shown part of an offer. `ranked` are the likely choices, best first, `used` those of this plan's
-    steps, `before` the showing of its last decision."""
+    """Return the shown part of an offer. `ranked` are the likely choices, best first, and `recent` those by the last
+    event alone, so that a new subject is not outweighed by the goal. `used` are the choices of this plan's steps,
+    `before` the part that its last decision was shown."""
     if (everything := _everything(offer, room)) is not None:
         return everything
     pinned = [name for event in room.pinned for name in offer.choices_about.get(event, ())]
     needed = [*dict.fromkeys(name for name in chain(pinned, used) if name in offer.choices)]
     kept = still_offered(before, offer) if before else None
     if kept is None or _is_overgrown(kept, offer, room):
-        return _begin(offer, room, needed, ranked)
+        return _add_recent(_begin(offer, room, needed, ranked), offer, recent, room)
     grown = add_schemas(kept, offer, needed)
-    return add_lines(grown, offer, ranked[:RANKED_EACH_TIME]) if grown.hidden else grown
+    if grown.hidden:
+        grown = add_lines(grown, offer, ranked[:RANKED_EACH_TIME])
+    return _add_recent(grown, offer, recent, room)
+
+
+def _add_recent(showing: Showing, offer: Offer, recent: Sequence[str], room: OfferRoom) -> Showing:
+    """Add the choices that the last event is about, behind all that stays."""
+    lined = add_lines(showing, offer, recent[:LINES_OF_RECENT])
+    return add_asked(lined, offer, recent[:SCHEMAS_OF_RECENT], room)
 
 
 def add_schemas(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:

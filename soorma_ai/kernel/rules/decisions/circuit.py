@@ -77,7 +77,7 @@ def may_ask_again(unusable: Sequence[Ending]) -> bool:
 
 
 def needs_other_form(unusable: Sequence[Ending]) -> bool:
-    """Tell whether the next answer is asked for in another form: in this one the model writes blanks."""
+    """Tell whether the next answer needs another form: in this one the model writes blanks."""
     return unusable.count(Ending.BLANK) > 1
 
 

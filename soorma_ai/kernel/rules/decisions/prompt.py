@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct, field
 
 from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
@@ -33,7 +34,9 @@ from soorma_ai.kernel.rules.prompting.fence import (
     with_name,
 )
 from soorma_ai.kernel.rules.prompting.history import (
+    OUTLINE_TOKENS,
     SAYING_CHARS,
+    EarlierSteps,
     HistoryLine,
     StepLines,
     history_lines,
@@ -58,7 +61,7 @@ GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 
 
 class StoredInputs(Struct, frozen=True):
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
-    the `text`, the words `said` and the join that it tells of."""
+    the `text`, the words `said` and the join that it tells of. `room` is that of the history."""
 
     names: frozenset[str]
     first: int
@@ -66,6 +69,7 @@ class StoredInputs(Struct, frozen=True):
     text: str = ""
     said: str = ""
     join_id: str | None = None
+    room: int = HISTORY_TOKENS
 
 
 class Inputs(Struct, frozen=True):
@@ -84,6 +88,8 @@ class Occasion(Struct, frozen=True, dict=True):
     plan: PlanRecord
     trigger: Trigger
     history: Sequence[StepLines] = ()
+    earlier: EarlierSteps = field(default_factory=EarlierSteps)
+    history_tokens: int = HISTORY_TOKENS
     custom_context: JsonObject = field(default_factory=dict[str, Json])
     spent: Spent = field(default_factory=Spent)
     in_flight: int = 0
@@ -95,8 +101,8 @@ class Occasion(Struct, frozen=True, dict=True):
         """Return the goal, the history and the trigger as a model is told them."""
         earlier = _steps_before(self.history, self.trigger)
         return OccasionTexts(
-            show_result(0, self.plan.goal_data, GOAL_TOKENS),
-            history_lines(earlier),
+            show_result(0, self.plan.goal_data, GOAL_TOKENS, OUTLINE_TOKENS),
+            history_lines(earlier, self.history_tokens, self.earlier),
             _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
         )
 
@@ -108,8 +114,8 @@ class Occasion(Struct, frozen=True, dict=True):
         names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
         if not is_told:
-            return StoredInputs(names, first, last)
-        return StoredInputs(names, first, last, trigger.text, trigger.said, trigger.join_id)
+            return StoredInputs(names, first, last, room=self.history_tokens)
+        return StoredInputs(names, first, last, trigger.text, trigger.said, trigger.join_id, self.history_tokens)
 
 
 class ModelView(Struct, frozen=True):
@@ -308,6 +314,13 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
             (instructions, INSTRUCTIONS_WEIGHT),
         )
     )
+
+
+def recent_words(occasion: Occasion) -> str:
+    """Return the words of the last event; none for the goal itself."""
+    trigger = occasion.trigger
+    data = "" if trigger.data is None else _text_of(trigger.data)
+    return f"{trigger.said} {data}".strip()
 
 
 def query_about_state(state: JsonObject, instructions: str) -> Query:

@@ -37,7 +37,7 @@ def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tupl
     sent = Sent(digest="", frame=_digest(frame), own=cast(JsonObject, own))
     if made is not None:
         digests = {name: digest_of(inputs.values[name]) for name in sorted(made.names)}
-        told = {"text": made.text, "said": made.said, "join_id": made.join_id}
+        told = {"text": made.text, "said": made.said, "join_id": made.join_id, "room": made.room}
         sent = replace(sent, made=digests, first=made.first, last=made.last, **told)
     kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common.items()]
     return sent, (*kept, *(PromptPart(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
@@ -56,12 +56,12 @@ def trim_blanks(text: str) -> str:
 
 
 def ends_blank(text: str) -> bool:
-    """Tell whether a model that was cut off had written nothing but blanks for long."""
+    """Tell whether the end of a cut answer is a long run of blanks."""
     return len(text) - len(trim_blanks(text)) >= MOST_BLANKS
 
 
 def retold_answer(entry: JournalEntry) -> str:
-    """Return a refused answer as the next question repeats it; of one that was cut within blanks, without those."""
+    """Return a refused answer as the next question repeats it, without the blanks of a cut one."""
     said = trim_blanks(entry.raw) if entry.ending is Ending.BLANK else entry.raw
     return said or NO_ANSWER
 

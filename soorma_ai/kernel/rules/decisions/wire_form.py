@@ -13,8 +13,8 @@ from soorma_ai.kernel.rules.decisions.judge import NAME_CHARS, closest
 
 
 def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> PlannerDecision:
-    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any; `names`
-    are the choices of the offer."""
+    """Return the decision in its wire form. `fault` is the reason against the JSON of the answer, if any; `names` are
+    the choices of the offer."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if "step" not in value:

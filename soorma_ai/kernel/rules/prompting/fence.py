@@ -18,6 +18,7 @@ _NAME = re.compile(r"[^\s<>]{1,200}")
 _QUOTATION = re.compile(r"""(?<![\w)\]}"'])["']|[\[{]""")
 _INSIDE = re.compile(r"""\\.|["'\[\]{}]""", re.DOTALL)
 _PLAIN = re.compile(r"""["'\[{][\w.:$/@*-]{0,200}["'\]}]""")
+_CLOSERS = "\"'])}"
 _OPENING, _CLOSING = "<data>", "</data>"
 SIZE_OF_FENCE = len(_OPENING + _CLOSING)
 
@@ -53,17 +54,25 @@ def with_name(sentence: str, name: str) -> str:
 
 
 def fence_quotations(sentence: str) -> str:
-    """Return a sentence of ours with a fence around each quotation: text in quotes, and JSON in brackets. A single
-    word without blanks stays as it is. A quotation that is cut ends with the sentence."""
-    parts: list[str] = []
-    at = 0
+    """Return a sentence of ours with a fence from its first quotation to its last: text in quotes, and JSON in
+    brackets. A single word without blanks stays as it is. A quotation that is cut lasts to the end."""
+    start, at, is_cut = None, 0, False
     while found := _QUOTATION.search(sentence, at):
-        end = _end_of_quotation(sentence, found.start())
-        quotation = sentence[found.start() : end]
-        parts.append(escape(sentence[at : found.start()]))
-        parts.append(quotation if _PLAIN.fullmatch(quotation) else fence_spelled(escape(quotation)))
-        at = end
-    return "".join((*parts, escape(sentence[at:]))).replace("\n", " ")
+        at = _end_of_quotation(sentence, found.start())
+        if start is None and not _PLAIN.fullmatch(sentence, found.start(), at):
+            start = found.start()
+        is_cut = at == len(sentence) and sentence[-1] not in _CLOSERS
+    if start is None:
+        return _in_one_line(sentence)
+    end = 1 + max(map(sentence.rfind, _CLOSERS))
+    if is_cut or "…" in sentence[end:]:
+        end = len(sentence)
+    fenced = fence_spelled(_in_one_line(sentence[start:end]))
+    return _in_one_line(sentence[:start]) + fenced + _in_one_line(sentence[end:])
+
+
+def _in_one_line(text: str) -> str:
+    return escape(text).replace("\n", " ")
 
 
 def _end_of_quotation(text: str, start: int) -> int:

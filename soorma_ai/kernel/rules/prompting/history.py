@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Json, derived_id
-from soorma_ai.kernel.rules.prompting.fence import SIZE_OF_FENCE, fence_spelled, with_name
+from soorma_ai.kernel.rules.prompting.fence import SIZE_OF_FENCE, fence_spelled, name_in_prompt, with_name
 from soorma_ai.kernel.rules.prompting.outline import shorten
 from soorma_ai.kernel.rules.prompting.references import brings_result
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text, spell
 
-HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
 OUTLINE_TOKENS = 500
 SHORT_TOKENS = 100
@@ -43,11 +43,17 @@ SAYING = {
     StepKind.MOVED: "You moved to the phase {name}.",
 }
 
+# Rooms of the words of people and of failures, once their steps are not shown.
+PEOPLE_TOKENS, FAILURES_TOKENS = 1_000, 500
+MOST_EVENTS_COUNTED, MOST_FAILURES_NAMED = 20, 5
+
 _STRIDE = 64
 _IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
 _TOLD_IN_LESS = re.compile("|".join((_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN)))
 _VERDICT = re.compile("|".join(AnswerDecision))
 _ROOM_OF_COUNT = 60
+_APPROVED = AnswerDecision.APPROVE.value
+_OUTCOMES = {StepKind.RECEIVED: "came", StepKind.EXPIRED: "expired", StepKind.LATE: "late"}
 _ROOM_OF_WORDS = 2 * SIZE_OF_FENCE + len("step1000000, in outline:  Their words:  \n")
 # Of an earlier plan.
 GOAL_CHARS, RESULT_CHARS = 500, 1_500
@@ -68,6 +74,82 @@ class HistoryLine(Struct, frozen=True, dict=True):
         return is_outline(self.text)
 
 
+class EventCount(Struct, frozen=True):
+    """Outcomes of the steps about one event, and the numbers of its first failures."""
+
+    outcomes: tuple[tuple[str, int], ...] = ()
+    failed: tuple[int, ...] = ()
+
+    def plus(self, outcome: str, ordinal: int) -> "EventCount":
+        counts = dict(self.outcomes)
+        counts[outcome] = counts.get(outcome, 0) + 1
+        failed = (*self.failed, ordinal) if outcome == "failed" else self.failed
+        return EventCount((*counts.items(),), failed[:MOST_FAILURES_NAMED])
+
+    def __str__(self) -> str:
+        steps = ", ".join(f"step{ordinal}" for ordinal in self.failed)
+        return ", ".join(
+            f"{count} {outcome} ({steps})" if outcome == "failed" else f"{count} {outcome}"
+            for outcome, count in self.outcomes
+        )
+
+
+class EarlierSteps(Struct, frozen=True):
+    """Facts of steps that are not shown, up to the `last` one: lines of people and of failures by their numbers, and
+    outcomes by event. Of the lines the oldest stay; of a kind of failure, the first."""
+
+    last: int = 0
+    people: tuple[tuple[int, HistoryLine], ...] = ()
+    failures: tuple[tuple[str, int, HistoryLine], ...] = ()
+    counts: tuple[tuple[str, EventCount], ...] = ()
+
+    @property
+    def lines(self) -> list[HistoryLine]:
+        failures = [(ordinal, line) for _, ordinal, line in self.failures]
+        return [line for _, line in sorted((*self.people, *failures), key=lambda one: one[0])]
+
+    def within(self, room: int) -> "EarlierSteps":
+        """Return the facts with as many lines as the room holds."""
+        people, left = _fitting(self.people, room)
+        known = {ordinal for _, ordinal, _ in self.failures}
+        failures, _ = _fitting([(ordinal, line) for _, ordinal, line in self.failures], left)
+        kept = known & {ordinal for ordinal, _ in failures}
+        return replace(self, people=people, failures=tuple(one for one in self.failures if one[1] in kept))
+
+
+NOTHING_EARLIER = EarlierSteps()
+
+
+def add_earlier(earlier: EarlierSteps, steps: Iterable["StepLines"]) -> EarlierSteps:
+    """Return the facts with those of further steps, in their order."""
+    people, failures, counts = [*earlier.people], [*earlier.failures], dict(earlier.counts)
+    of_people = PEOPLE_TOKENS * CHARS_PER_TOKEN - sum(_size(line) for _, line in people)
+    of_failures = FAILURES_TOKENS * CHARS_PER_TOKEN - sum(_size(line) for _, _, line in failures)
+    last = earlier.last
+    for step in steps:
+        last = max(last, step.ordinal)
+        if step.outcome:
+            counts[step.name] = counts.get(step.name, EventCount()).plus(step.outcome, step.ordinal)
+        if step.is_of_person and (size := _size(line := step.whole_or_short)) <= of_people:
+            people.append((step.ordinal, line))
+            of_people -= size
+        is_new = bool(step.failure) and all(kind != step.failure for kind, _, _ in failures)
+        if is_new and (size := _size(step.short)) <= of_failures:
+            failures.append((step.failure, step.ordinal, step.short))
+            of_failures -= size
+    return EarlierSteps(last, (*people,), (*failures,), (*counts.items(),))
+
+
+def _fitting(lines: Iterable[tuple[int, HistoryLine]], room: int) -> tuple[tuple[tuple[int, HistoryLine], ...], int]:
+    """Return the first lines within a room, and the room that is left."""
+    kept: list[tuple[int, HistoryLine]] = []
+    for ordinal, line in lines:
+        if (size := _size(line)) <= room:
+            kept.append((ordinal, line))
+            room -= size
+    return (*kept,), room
+
+
 def first_to_read(count: int) -> int:
     """Return the step from which on a plan of `count` steps is told: it stays the same for long."""
     return max(0, count // _STRIDE - 1) * _STRIDE
@@ -85,9 +167,15 @@ class StepLines:
         result = None if step.data is None else _SpelledValue(step.data)
         self.brought = "" if result is None else derived_id("brought", result.text)
         self.is_told = step.kind in SAYING
+        self.outcome, self.failure, self.is_of_person = "", "", False
         if not self.is_told:
             return
         self._words, remark = _sentence_about(step)
+        self.outcome = _outcome_of(step)
+        self.failure = _failure_of(step) if self.outcome == "failed" else ""
+        self.is_of_person = step.kind is StepKind.ASKED or (
+            step.kind is StepKind.ANSWERED and (self.outcome != _APPROVED or bool(remark))
+        )
         self._brings_result = brings_result(step)
         said = _SpelledValue(remark)
         self.most = size_of_text(self._words) + min(said.size, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
@@ -96,6 +184,11 @@ class StepLines:
         is_large = result is not None and result.size > SHORT_TOKENS * CHARS_PER_TOKEN
         self._is_cut = is_large
         self._result = result.within(SHORT_TOKENS * CHARS_PER_TOKEN) if result else None
+
+    @property
+    def whole_or_short(self) -> HistoryLine:
+        """Return the whole line, unless it takes most of the room that people's words have."""
+        return self.whole if _size(self.whole) <= PEOPLE_TOKENS * CHARS_PER_TOKEN // 3 else self.short
 
     @cached_property
     def short(self) -> HistoryLine:
@@ -131,36 +224,94 @@ def _sentence_about(step: Step) -> tuple[str, str]:
     return with_name(SAYING[step.kind].format(name=step.name, note=note), step.name), remark
 
 
+def _outcome_of(step: Step) -> str:
+    """Return the outcome in one word; empty for a step that has none."""
+    match step.kind:
+        case StepKind.REPLIED:
+            return "ok" if step.note == "ok" else "failed"
+        case StepKind.ANSWERED:
+            verdict = _VERDICT.match(step.note)
+            return verdict[0] if verdict else "answered"
+        case _:
+            return _OUTCOMES.get(step.kind, "")
+
+
+def _failure_of(step: Step) -> str:
+    """Return the kind of a failure: the event and the code."""
+    code = step.data.get("code") if isinstance(step.data, dict) else None
+    return f"{step.name} {code if isinstance(code, str) else ''}"
+
+
 def name_data(data: Json) -> str:
     """Return the name that `StepLines.brought` has for this."""
     return "" if data is None else derived_id("brought", spell(data))
 
 
-def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
-    """Return what is told of the steps, in order, in so many tokens at most.
+def history_lines(
+    steps: Sequence[StepLines], room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER
+) -> list[HistoryLine]:
+    """Return the history in so many tokens at most: facts that stay, the steps in order, and the outcomes of steps that
+    are not shown.
 
-    `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
+    `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise; `earlier` has
+    the facts of the steps before them.
     """
     told = [step for step in steps if step.is_told]
-    if not told:
+    if not told and not earlier.last:
         return []
     most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
-    used = anew = 0
+    used, anew = _size_of_facts(earlier, most // 4), 0
     for number, one in enumerate(told, 1):
         used += one.most
         if used > most:
             used, anew = most // 2, number
-    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
-    first = told[-len(shown)].ordinal if shown else told[-1].ordinal + 1
-    return [*_count_before(first), *shown]
+    hidden = earlier
+    shown = [one.whole for one in told[anew:]]
+    if anew:
+        reserved = _size_of_facts(add_earlier(earlier, told[:anew]), most // 4)
+        newest = _tell_anew(told[:anew], most // 2 - reserved)
+        hidden = add_earlier(earlier, told[: anew - len(newest)])
+        shown = [*newest, *shown]
+    if not hidden.last and told and told[0].ordinal > 1:
+        hidden = EarlierSteps(told[0].ordinal - 1)
+    facts = hidden.within(_room_of_lines(hidden, most // 4))
+    return [*facts.lines, *shown, *_outcomes(hidden, most // 4)]
 
 
-def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
-    """Return the result of a step, fenced after the number of the step; in outline if it has more than `most`
-    tokens."""
-    spelled, room = _SpelledValue(value), most * CHARS_PER_TOKEN
-    about = f", {_IN_OUTLINE}" if spelled.size > room else ""
-    return f"step{number}{about}: {fence_spelled(spelled.within(room).text)}"
+def _size_of_facts(earlier: EarlierSteps, room: int) -> int:
+    """Return the most that the facts of these steps, or of fewer, take of a room."""
+    if not earlier.last:
+        return 0
+    return min(room, sum(map(_size, (*earlier.lines, *_outcomes(earlier, room)))))
+
+
+def _room_of_lines(earlier: EarlierSteps, room: int) -> int:
+    return room - sum(map(_size, _outcomes(earlier, room)))
+
+
+def _outcomes(hidden: EarlierSteps, room: int) -> list[HistoryLine]:
+    """Return the lines about steps that are not shown: their number, and a line for each event. The goal, which is step
+    0, stands elsewhere."""
+    if not hidden.last:
+        return []
+    which = "Step 1 is" if hidden.last == 1 else f"Steps 1 to {hidden.last} are"
+    lines, left = [HistoryLine(f"{which} {_NOT_SHOWN}.")], room // 2
+    for name, count in sorted(hidden.counts, key=lambda one: -sum(number for _, number in one[1].outcomes)):
+        line = HistoryLine(f"{name_in_prompt(name)}: {count}")
+        left -= _size(line)
+        if left < 0 or len(lines) > MOST_EVENTS_COUNTED:
+            break
+        lines.append(line)
+    return lines
+
+
+def show_result(number: int, value: Json, most: int = RESULT_TOKENS, outline: int = RESULT_TOKENS) -> str:
+    """Return the result of a step, fenced after the number of the step. One of more than `most` tokens is an outline of
+    so many."""
+    spelled = _SpelledValue(value)
+    if spelled.size <= most * CHARS_PER_TOKEN:
+        return f"step{number}: {fence_spelled(spelled.text)}"
+    return f"step{number}, {_IN_OUTLINE}: {fence_spelled(spelled.within(outline * CHARS_PER_TOKEN).text)}"
 
 
 def is_outline(told: str) -> bool:
@@ -209,14 +360,6 @@ def _tell_anew(told: Sequence[StepLines], room: int) -> list[HistoryLine]:
 
 def _size(line: HistoryLine) -> int:
     return size_of_text(line.whole) + 1
-
-
-def _count_before(first: int) -> list[HistoryLine]:
-    """Return the line about the steps before the first that is told. The goal, which is step 0, stands elsewhere."""
-    if first <= 1:
-        return []
-    steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
-    return [HistoryLine(f"{steps} {_NOT_SHOWN}.")]
 
 
 def tell_earlier(plan: PlanRecord, before: Iterable[PlanRecord], most: int) -> list[Json]:

@@ -202,12 +202,7 @@ class Client(OperatorCalls):
         must_know("publish", options, PublishOptions)
         where, plan_id, correlation_id = topic_of(topic), options.get("plan_id"), options.get("correlation_id")
         check_author(event_type)
-        if where is EventTopic.ACTION_REQUESTS:
-            if plan_id is not None:
-                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
-            definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
-        else:
-            definition = EventDefinition(event_name=event_type, topic=where)
+        definition = await self._definition_from_outside(where, event_type, plan_id)
         given = await intake.check_data(self.person.tenant_id, definition, data)
         event = new_event(
             await self._lineage(options.get("session_id"), plan_id),
@@ -228,6 +223,16 @@ class Client(OperatorCalls):
             else:
                 await intake.take_from(change.services, self.person, event)
         return event.id
+
+    async def _definition_from_outside(
+        self, topic: EventTopic, event_type: str, plan_id: str | None
+    ) -> EventDefinition:
+        """Return the definition of a request by its receiver; of any other event one without a schema."""
+        if topic is not EventTopic.ACTION_REQUESTS:
+            return EventDefinition(event_name=event_type, topic=topic)
+        if plan_id is not None:
+            raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
+        return await intake.request_taken(self.services, self.person.tenant_id, event_type)
 
     @QUESTIONS("GET /waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:

@@ -39,6 +39,7 @@ from soorma_ai.kernel.rules.choices.lookups import (
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer, make_offer
 from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, choices_of, rank
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
+from soorma_ai.kernel.rules.choices.step_search import find_parts
 from soorma_ai.kernel.rules.decisions.judge import (
     Situation,
     checks_of,
@@ -46,12 +47,19 @@ from soorma_ai.kernel.rules.decisions.judge import (
     must_be_possible_at_once,
     prepare_decision,
 )
-from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
+from soorma_ai.kernel.rules.decisions.prompt import (
+    ModelView,
+    Occasion,
+    decide_inputs,
+    plan_inputs,
+    query_about,
+    recent_words,
+)
 from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
+from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, EarlierSteps, StepLines, add_earlier, first_to_read
 from soorma_ai.kernel.rules.prompting.references import (
     parse_reference,
     resolve_decision,
@@ -117,11 +125,13 @@ async def decide(
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
     await handling.read_values()
-    history = await _history(handling, first_to_read(plan.steps))
+    earlier, history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         question.trigger,
         history=history,
+        earlier=earlier,
+        history_tokens=settings.history_tokens,
         custom_context={**handling.values.session, **question.custom},
         spent=(await handling.in_hand()).spent,
         in_flight=await handling.in_flight(),
@@ -140,11 +150,17 @@ async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -
     return await settings.recall(handling, " ".join(text for text, _ in query.parts))
 
 
-async def _history(handling: Handling, first: int) -> list[StepLines]:
-    """Return the rendered steps of the plan from this one on, newly recorded ones included."""
+async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, list[StepLines]]:
+    """Return the plan's steps from this one on, those that were just recorded included, and the facts of those
+    before."""
     histories, plans = handling.services.histories, handling.services.store.plans
-    stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
-    return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
+    earlier, stored = EarlierSteps(), list[StepLines]()
+    if handling.is_begun:
+        earlier, known = await histories.read(plans, handling.plan, first)
+        stored += known
+    recorded = [StepLines(step) for step in handling.steps_recorded]
+    earlier = add_earlier(earlier, [step for step in recorded if step.ordinal < first])
+    return earlier, [*stored, *(step for step in recorded if step.ordinal >= first)]
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
@@ -155,7 +171,9 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     )
     means = settings.means(handling.services.clock)
     ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
-    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before)
+    words = recent_words(occasion)
+    recent = await rank_choices(offer, words, means) if words else ()
+    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before, recent)
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
@@ -240,6 +258,13 @@ class _DecisionSubject(Struct, frozen=True):
 
     async def _look_up(self, lookup: Lookup, view: ModelView) -> ModelView:
         lookups = view.lookups + 1
+        if lookup.about:
+            handling = self.handling
+            stored = await handling.services.store.plans.steps(handling.plan.plan_id) if handling.is_begun else []
+            parts = find_parts([*stored, *handling.steps_recorded], lookup.about, RESULT_TOKENS * CHARS_PER_TOKEN)
+            note = "" if parts else "No earlier step has these words."
+            seen = {**view.seen, f"steps about {lookup.about}": parts} if parts else view.seen
+            return replace(view, seen=seen, note=note, lookups=lookups)
         if lookup.path:
             named = parse_reference(lookup.path)
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)

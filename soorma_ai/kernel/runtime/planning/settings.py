@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import OfferRoom
-from soorma_ai.kernel.domain.history import DECIDE
+from soorma_ai.kernel.domain.history import DECIDE, HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
@@ -30,7 +30,7 @@ class PlannerSettings(Struct, frozen=True):
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request, `rank` finds
     events by their meaning, beside words. With a `zone`, the model is told the date there; with `recall`, what is
     remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
-    is that of a plan, with fields of its goal data in braces."""
+    is that of a plan, with fields of its goal data in braces. `history_tokens` is the room of a history."""
 
     name: str
     version: str
@@ -49,6 +49,7 @@ class PlannerSettings(Struct, frozen=True):
     recall: Recall | None = None
     earlier_plans: int = 0
     title: str = ""
+    history_tokens: int = HISTORY_TOKENS
 
     def today(self, now: datetime) -> str:
         """Return the prompt's text about the day; nothing without a zone."""

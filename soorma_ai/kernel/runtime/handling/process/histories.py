@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.ports import Plans
 
 if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.prompting.history import StepLines
+    from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines
 
 MOST_KEPT = 4_096
 
@@ -20,26 +20,31 @@ class Histories:
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
-        self._kept: OrderedDict[str, Sequence[StepLines]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[EarlierSteps, Sequence[StepLines]]] = OrderedDict()
         self._count = 0
 
-    async def read(self, plans: Plans, plan: PlanRecord, first: int) -> "Sequence[StepLines]":
-        """Return the stored steps of a plan from the `first` on. Cached ones are of this very plan: one begun again
-        after its removal has another time of birth."""
+    async def read(self, plans: Plans, plan: PlanRecord, first: int) -> "tuple[EarlierSteps, Sequence[StepLines]]":
+        """Return the stored steps of a plan from the `first` on, and the facts of those before. Those that are kept are
+        of this very plan: one that is begun anew after it was removed has another time of birth."""
         # Of no use to who runs no planner.
-        from soorma_ai.kernel.rules.prompting.history import StepLines
+        from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines, add_earlier
 
         key = f"{plan.plan_id} {plan.created_at.isoformat()}"
-        known = [step for step in self._kept.get(key, ()) if step.ordinal >= first]
-        if known and known[0].ordinal > first:
-            known = []
-        begin = known[-1].ordinal + 1 if known else first
-        found = [*known, *map(StepLines, await plans.steps(plan.plan_id, begin))]
-        self._keep(key, found)
-        return found
+        earlier, known = self._kept.get(key, (EarlierSteps(), ()))
+        if earlier.last >= max(first, 1):
+            earlier, known = EarlierSteps(), ()
+        begin = known[-1].ordinal + 1 if known else earlier.last
+        read = [*known, *map(StepLines, await plans.steps(plan.plan_id, begin))]
+        found = [step for step in read if step.ordinal >= first]
+        before = [step for step in read if earlier.last < step.ordinal < first]
+        if before:
+            earlier = add_earlier(earlier, before)
+        self._keep(key, earlier, found)
+        return earlier, found
 
-    def _keep(self, key: str, found: "Sequence[StepLines]") -> None:
-        self._count += len(found) - len(self._kept.pop(key, ()))
-        self._kept[key] = found
+    def _keep(self, key: str, earlier: "EarlierSteps", found: "Sequence[StepLines]") -> None:
+        _, before = self._kept.pop(key, (None, ()))
+        self._count += len(found) - len(before)
+        self._kept[key] = earlier, found
         while self._count > self._most:
-            self._count -= len(self._kept.popitem(last=False)[1])
+            self._count -= len(self._kept.popitem(last=False)[1][1])

@@ -1,5 +1,4 @@
-"""Refused forms of models in the store, so that a new process does not ask in vain: for a day, since a provider may
-take them by then."""
+"""Refused forms of models in the store, for new processes. They last a day: by then a provider may take them."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.kernel.ports import Clock, Store
 
 KEPT_FOR = timedelta(days=1)
-# One text for all models, which goes as any text of questions that is no longer in use.
+# One text for all models. It goes like any unused text of questions.
 TENANT = Lineage().tenant_id
 DIGEST = derived_id("model forms")
 _UNTIL = "until"
@@ -24,14 +23,14 @@ class StoredForms:
         self._store, self._clock = store, clock
 
     async def load(self) -> Mapping[str, JsonObject]:
-        """Return what is known of each model; nothing while the store is away."""
+        """Return the known forms of each model; none while the store is away."""
         try:
             return await read_forms(self._store, self._clock.now())
         except SoormaError:
             return {}
 
     async def keep(self, model: str, known: JsonObject) -> None:
-        """Keep what is known of a model. Of two processes that write at once, the later one counts."""
+        """Keep the known forms of a model. Of two writers at once, the later one counts."""
         now = self._clock.now()
         forms: JsonObject = {**await self.load(), model: {**known, _UNTIL: (now + KEPT_FOR).isoformat()}}
         part = PromptPart(DIGEST, compact(forms), tenant_id=TENANT)

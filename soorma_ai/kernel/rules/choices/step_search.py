@@ -1,0 +1,70 @@
+"""Search in the steps of one plan, by words: parts of their data, each with the reference to it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from math import log
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.choices.words import terms
+from soorma_ai.kernel.rules.prompting.outline import length_of, shorten
+from soorma_ai.kernel.rules.prompting.references import brings_result, name_of
+from soorma_ai.kernel.rules.prompting.spelling import spell
+
+PART_SIZE = 400
+MOST_PARTS, MOST_FOUND = 5_000, 10
+MOST_CHARS = 2_000
+
+
+class _Part(Struct, frozen=True):
+    """Part of a step's data, with its terms."""
+
+    step: Step
+    path: tuple[str, ...]
+    value: Json
+    found: frozenset[str]
+
+
+def find_parts(steps: Sequence[Step], words: str, room: int) -> list[Json]:
+    """Return the parts that share most with these words, best first, within a room of this size."""
+    wanted = set(terms(words, MOST_CHARS))
+    parts = [part for part in islice(_parts_of(steps), MOST_PARTS) if wanted & part.found]
+    having = Counter(term for part in parts for term in wanted & part.found)
+    worth = {term: log(1 + len(parts) / count) + 0.1 for term, count in having.items()}
+    best = sorted(parts, key=lambda part: -sum(worth[term] for term in wanted & part.found))
+    told: list[Json] = []
+    for part in best[:MOST_FOUND]:
+        row = _row_of(part, max(PART_SIZE, room // MOST_FOUND))
+        room -= length_of(row)
+        if room < 0 and told:
+            break
+        told.append(row)
+    return told
+
+
+def _row_of(part: _Part, size: int) -> JsonObject:
+    step = part.step
+    at = name_of(step.ordinal, part.path) if brings_result(step) else f"step{step.ordinal}"
+    row: JsonObject = {"at": at, "event": step.name, "value": shorten(part.value, size)}
+    return {**row, "note": shorten(step.note, size)} if step.note else row
+
+
+def _parts_of(steps: Sequence[Step]) -> Iterator[_Part]:
+    """Yield the parts of all steps, the newest step first."""
+    for step in reversed(steps):
+        about = f"{step.name} {step.kind} {step.note}"
+        for path, value in _split((), step.data):
+            yield _Part(step, path, value, frozenset(terms(f"{about} {' '.join(path)} {spell(value)}", MOST_CHARS)))
+
+
+def _split(path: tuple[str, ...], value: Json) -> Iterable[tuple[tuple[str, ...], Json]]:
+    """Yield a value, or the parts of one that is large, by their paths."""
+    if not isinstance(value, dict | list) or length_of(value) <= PART_SIZE:
+        yield path, value
+        return
+    items = value.items() if isinstance(value, dict) else ((str(at), item) for at, item in enumerate(value))
+    for key, item in items:
+        yield from _split((*path, key), item)

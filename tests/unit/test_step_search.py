@@ -1,0 +1,35 @@
+"""Earlier steps are found by words: each part of their data with the reference to it."""
+
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.choices.step_search import find_parts
+from soorma_ai.kernel.rules.prompting.outline import length_of
+from unit.kit import NOW
+
+
+def step(ordinal: int, data: Json, kind: StepKind = StepKind.REPLIED, note: str = "ok") -> Step:
+    return Step("p-1", ordinal, kind, NOW, "look.up", data, note)
+
+
+STEPS = [
+    step(0, {"items": [{"id": f"sku-{n}", "note": "x" * 60} for n in range(200)]}, StepKind.GOAL, ""),
+    *(step(n, {"id": f"item-{n}", "amount": 1000 + n}) for n in range(1, 120)),
+    step(120, {"approved": False}, StepKind.ANSWERED, "reject: the supplier ACME is bankrupt"),
+]
+
+
+def test_a_part_of_a_large_list_is_found_with_its_place() -> None:
+    (first, *_) = find_parts(STEPS, "sku-90", 6_000)
+    assert isinstance(first, dict) and first["at"] == "step0.result.items[90]"
+
+
+def test_a_number_in_an_early_result_and_the_words_of_a_person_are_found() -> None:
+    amount, said = find_parts(STEPS, "amount 1003", 6_000)[0], find_parts(STEPS, "which supplier is bankrupt", 6_000)[0]
+    assert isinstance(amount, dict) and amount["at"] == "step3.result"
+    assert isinstance(said, dict) and said["note"] == "reject: the supplier ACME is bankrupt"
+
+
+def test_what_is_found_is_within_its_room_and_words_of_nothing_find_nothing() -> None:
+    found = find_parts(STEPS, "look up item", 2_000)
+    assert found and sum(map(length_of, found)) <= 2_000
+    assert find_parts(STEPS, "zebra", 2_000) == []
