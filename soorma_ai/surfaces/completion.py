@@ -1,4 +1,4 @@
-"""Ids on a command line for which a shell offers completions."""
+"""Ids on a command line, with completions for a shell."""
 
 import os
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def _questions(store: "StoreAccess[KernelCalls]") -> list[tuple[str, str]]:
 
 
 def _complete(context: click.Context, offer: Offer, incomplete: str) -> list[CompletionItem]:
-    """Return the offered ids of this beginning, none where the store or the server cannot be asked."""
+    """Return the offered ids of this beginning, none without a reachable store or server."""
     typed = context.params
     url, token = typed.get("url") or os.environ.get(SERVER_URL), typed.get("token") or os.environ.get(TOKEN)
     store = typed.get("store") or os.environ.get(STORE_URL) or DEFAULT_STORE_URL

@@ -44,7 +44,9 @@ async def _question_of(client: KernelCalls, plan_id: str) -> str:
         return waits[0].wait_id
     plan = f"{short_id(plan_id)} is a plan"
     if not waits:
-        raise LocalProtocolError(f"{plan} without an open question: `soorma plans show {short_id(plan_id)}` tells more")
+        raise LocalProtocolError(
+            f"{plan} without an open question: `soorma plans show {short_id(plan_id)}` has the details"
+        )
     asked = ", ".join(f"{short_id(one.wait_id)} ({one_line(one.expected_event)})" for one in waits[:MOST_NAMED])
     more = f" and {len(waits) - MOST_NAMED} more" if len(waits) > MOST_NAMED else ""
     raise LocalProtocolError(f"{plan} with {len(waits)} open questions; give one of them: {asked}{more}")
@@ -81,7 +83,7 @@ async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) 
 
 
 def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
-    """Return the one id that begins so. Raise NotFound for none, and for several."""
+    """Return the only id with this beginning. Raise NotFound for none, and for several."""
     found = sorted({id for id in ids if id.startswith(beginning)})
     if not found:
         raise NotFound(f"no {what}{whose} begins with {beginning!r}")

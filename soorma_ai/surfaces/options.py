@@ -1,4 +1,4 @@
-"""Options that many commands share. Imports nothing heavy: help is made of this."""
+"""Common options of commands. Imports nothing heavy: help is made of this."""
 
 import json
 import re
@@ -33,15 +33,15 @@ _tenant = click.option("--tenant", metavar="NAME", default="default", show_defau
 
 @dataclass(frozen=True)
 class ServerOption:
-    """A server that is asked instead of the store. Its token says who asks."""
+    """Server in the place of the store. Its token names the caller."""
 
     url: str
     token: str | None = field(default=None, repr=False)
 
 
 class Access(Struct, frozen=True):
-    """The store, and as whom it is used; or a server. `flags` repeats what was given on the command line, for commands
-    to copy, without the token."""
+    """The store with its tenant, or a server. `flags` repeats the options of the command line, for printed commands,
+    without the token."""
 
     store_url: str
     tenant_id: str
@@ -65,8 +65,8 @@ def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
 def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
     """Turn the command's first parameter into --store and --tenant, or --url and --token."""
 
-    @click.option("--url", metavar="URL", envvar=SERVER_URL, help="Ask the server there, and not the store.")
-    @click.option("--token", metavar="TOKEN", envvar=TOKEN, help=f"Who asks it; better in {TOKEN}.")
+    @click.option("--url", metavar="URL", envvar=SERVER_URL, help="URL of a server, in place of a store.")
+    @click.option("--token", metavar="TOKEN", envvar=TOKEN, help=f"Token for the server; better in {TOKEN}.")
     @_store
     @_tenant
     @wraps(command)
@@ -80,7 +80,7 @@ def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T
 
 
 def _server(url: str | None, token: str | None) -> ServerOption | None:
-    """Return the server to ask. What is typed goes before the environment, where either names one."""
+    """Return the server of the options, else of the environment."""
     is_typed = _is_typed("url")
     if url is None or (_is_typed("store") and not is_typed):
         if _is_typed("token"):
@@ -90,7 +90,7 @@ def _server(url: str | None, token: str | None) -> ServerOption | None:
         raise click.UsageError("--url asks a server and --store looks into a file: give one of them")
     said = [option for name, option in _WHO.items() if _is_typed(name)]
     if said:
-        raise click.UsageError(f"a server knows by the token who asks it: leave out {', '.join(said)}")
+        raise click.UsageError(f"a server takes the tenant and the person from the token: leave out {', '.join(said)}")
     return ServerOption(url, token)
 
 
@@ -100,13 +100,13 @@ def refuse_url(context: click.Context, parameter: click.Parameter, url: str | No
 
 
 def must_mean_a_store() -> None:
-    """Raise UsageError where the environment names a server, and nobody typed which store is meant."""
+    """Raise UsageError for a server in the environment and no store in the options."""
     if names_server() and not _is_typed("store"):
         raise click.UsageError(f"{SERVER_URL} names a server, and this works on a store itself: give --store")
 
 
 def _write_options(**given: str) -> str:
-    """Return what was typed of these, to be typed again: without what is secret in it."""
+    """Return the options of the command line for a printed command, without secrets."""
     shown = {name: hide_password(value) for name, value in given.items() if _is_typed(name)}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in shown.items())
 
@@ -116,15 +116,17 @@ def _is_typed(name: str) -> bool:
 
 
 def with_person(command: Callable[P, T]) -> Callable[..., T]:
-    """Turn the command's `user_id` and `roles` into --as, --role and --root, which is roles None."""
+    """Turn the command's `user_id` and `roles` into --as, --role and --root; --root is roles None."""
 
-    @click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who says it.")
-    @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
-    @click.option("--root", is_flag=True, help="As the trusted operator, who is asked for no role.")
+    @click.option(
+        "--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Your name, for the record."
+    )
+    @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of yours; repeatable.")
+    @click.option("--root", is_flag=True, help="As the trusted operator, without a check of roles.")
     @wraps(command)
     def with_options(*args: Any, roles: tuple[str, ...], root: bool, **options: Any) -> Any:
         if root and roles:
-            raise click.UsageError("--root is asked for no role; leave out --role")
+            raise click.UsageError("--root needs no role: leave out --role")
         return cast("Callable[..., T]", command)(*args, roles=None if root else frozenset(roles), **options)
 
     return with_options
@@ -148,7 +150,7 @@ def with_voice(command: Callable[P, T]) -> Callable[..., T]:
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
         default="warning",
-        help="Least level of the log.",
+        help="Lowest level of the log's records.",
     )
     @click.option("--log-json", is_flag=True, help="Print JSON, one object a line.")
     @wraps(command)
@@ -187,12 +189,12 @@ class Age(click.ParamType[timedelta]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         found = _AGE.fullmatch(value)
         if found is None:
-            self.fail(f"{value!r} is no age: give hours, days or weeks, as in 36h, 30d, 8w")
+            self.fail(f"{value!r} is not an age: give hours, days or weeks, as in 36h, 30d, 8w")
         return int(found[1]) * _UNITS[found[2]]
 
 
 class JsonObjectParam(click.ParamType[dict[str, Any]]):
-    """JSON, or @FILE that holds it, or @- for standard input."""
+    """JSON, or a file of it as @FILE, or @- for standard input."""
 
     name = "json"
 
@@ -202,7 +204,7 @@ class JsonObjectParam(click.ParamType[dict[str, Any]]):
         except OSError as error:
             self.fail(f"{value[1:]} cannot be read: {error.strerror}")
         except ValueError as error:
-            self.fail(f"{value} is no JSON: {error}")
+            self.fail(f"{value} is not JSON: {error}")
         if not isinstance(found, dict):
             self.fail(f"give a JSON object, found {json.dumps(found)[:80]}")
         return cast(dict[str, Any], found)

@@ -1,4 +1,4 @@
-"""A browser's call, once it is let in: who calls, what they sent, and how they are answered."""
+"""A browser's authenticated call: its caller, its fields, and its replies."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -55,8 +55,8 @@ class Render(Protocol):
 
 
 class PageFrame(Struct, frozen=True):
-    """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
-    in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
+    """Frame of every page. `root` is the mount path of the console, `user` the signed-in name; `is_open`: sign-in is
+    off. `ancestors` are the sites with the right to embed this page."""
 
     render: Render
     root: str
@@ -86,7 +86,7 @@ class PageFrame(Struct, frozen=True):
         return f"{place}?{fields}" if fields else place
 
     def see_other(self, *parts: str, **asked: str | int | None) -> Response:
-        """Return what sends a browser to a page, to read it."""
+        """Return a redirect to a page, read by GET."""
         return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": self.path(*parts, **asked)})
 
     def go_on(self, target: str) -> Response:
@@ -107,8 +107,8 @@ class OpenedLink(Protocol):
 
 
 class PageContext(Struct, frozen=True):
-    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
-    that by which they came, with what it opens."""
+    """An authenticated caller. `client` makes calls in their name; `sent` are the fields of a form, in their order;
+    `link` is the signed link of the call, with its subject."""
 
     request: Request
     client: Client
@@ -147,8 +147,7 @@ Handler = Callable[[PageContext], Awaitable[ASGIApp]]
 
 
 class PageRoute(Struct, frozen=True):
-    """One page, for who has a session, or who comes `by_link` of one of these kinds: then the path has the link's
-    `{token}`."""
+    """One page, for a session, or for a link of a kind in `by_link`: then the path has the link's `{token}`."""
 
     method: Literal["GET", "POST"]
     path: str

@@ -1,4 +1,4 @@
-"""Secret of the pages: kept beside the store's file, so that a restart signs nobody out. Keys are derived from it."""
+"""Secret of the pages: kept beside the store's file, so that sessions outlive a restart. Keys are derived from it."""
 
 import hmac
 import os
@@ -14,8 +14,10 @@ SHORTEST_SECRET = 32
 
 
 def secret_of_store(store: Path | None) -> str:
-    """Return the secret beside the file of a store, which is made at first; of a store in memory, a new one. Raise
-    ConfigError where it can be neither read nor made."""
+    """Return the secret beside the file of a store, made at first; of a store in memory, a new one.
+
+    Raise ConfigError where it can be neither read nor made.
+    """
     if store is None:
         return secrets.token_urlsafe(BYTES)
     path = store.with_name(f"{store.name}{SUFFIX}")
@@ -28,7 +30,7 @@ def secret_of_store(store: Path | None) -> str:
 
 
 def check_secret(secret: str) -> None:
-    """Raise ConfigError for a secret that is too short."""
+    """Raise ConfigError for too short a secret."""
     if len(secret) < SHORTEST_SECRET:
         raise ConfigError(f"the secret of the console has {len(secret)} characters; {SHORTEST_SECRET} are the least")
 
@@ -38,13 +40,13 @@ def derive_key(secret: str, use: str) -> bytes:
 
 
 def link_secret(secret: str) -> str:
-    """Return the secret that signs links. Raise ConfigError for a secret that is too short."""
+    """Return the signing secret of links. Raise ConfigError for too short a secret."""
     check_secret(secret)
     return derive_key(secret, "link").hex()
 
 
 def _make(path: Path) -> None:
-    """Write a new secret where there is none, whole or not at all: of two who come at once, one wins."""
+    """Write a new secret where there is none, whole or not at all: of two processes at once, one wins."""
     if path.exists():
         return
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")

@@ -49,8 +49,7 @@ class OwnerCalls(Protocol):
 
 
 class StoreAccess(Protocol[ClientKind]):
-    """Calls of one command. `ClientKind` has the calls that the command needs; that of the root has those of all
-    features."""
+    """Calls of one command. `ClientKind` has the calls of the command's features; that of the root has all."""
 
     @property
     def has_owner(self) -> bool:

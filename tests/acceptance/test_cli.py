@@ -127,7 +127,7 @@ def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
     for told in (
         "order.place paused",
         "people have to approve 'payment.charge' (soorma approve ",
-        'order.place came from local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
+        'order.place requested by local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
         "Nothing can be sold before it is reserved.",
         '  published stock.reserve  {"sku": "A-1"}\n    stock published stock.low',
         "    stock answered after ",
@@ -299,7 +299,7 @@ def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop
     wait = shop.wait("payment.charge")
     first = shop("approve", wait[:6], "--as", "ada", "--note", "fine by me")
     assert (first.exit_code, first.stdout) == (DONE, f"accepted {wait[:8]}\n")
-    assert "the plan goes on when they do" in first.stderr
+    assert "the plan continues when they start" in first.stderr
     second = shop("approve", wait[:6], "--as", "bob")
     assert second.exit_code == ERROR
     assert second.stdout.startswith(f"duplicate {wait[:8]}: ada was first: approve")
@@ -312,7 +312,7 @@ def test_an_answer_given_while_nothing_runs_moves_the_plan_when_its_agents_run_a
     asyncio.run(run_to_the_end(shop.store, plan_id))
     assert shop.plan("order.place")["status"] == "completed"
     shown = shop("plans", "show", plan_id).stdout
-    assert "    ada said approve after " in shown
+    assert "    ada approved after " in shown
     assert ": fine by me" in shown
 
 
@@ -379,7 +379,7 @@ def test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it(busy
     shop, process = busy
     shop.store.with_name(f"{shop.store.name}.owner").unlink()
     result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
-    assert (result.exit_code, result.stdout[:20]) == (ERROR, "it had ended already")
+    assert (result.exit_code, result.stdout[:20]) == (ERROR, "it has already ended")
     assert process.poll() is None
 
 
@@ -398,7 +398,7 @@ def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(sho
 def test_a_plan_that_has_ended_cannot_be_cancelled(shop: Shop) -> None:
     result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
     assert result.exit_code == ERROR
-    assert result.stdout.startswith("it had ended already")
+    assert result.stdout.startswith("it has already ended")
 
 
 # Events
@@ -483,7 +483,7 @@ def test_a_person_is_asked_for_each_property_of_a_typed_answer_and_who_leaves_le
     assert len(empty.json("inbox")) == 1
     run = empty.ask("order.deliver", "friday\nmonday\nhigh\n3\ny\n\n")
     assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"slot": "chosen"})
-    assert "'friday' is none of" in run.stderr
+    assert "'friday' is not one of" in run.stderr
     assert "'high' is no integer" in run.stderr
     assert '{"day": "monday", "floor": 3, "is_gift": true}' in run.stderr
 
@@ -512,7 +512,7 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
     os.close(writer)
     assert (process.returncode, json.loads(result)) == (DONE, {"paid": False})
     assert b"answered elsewhere" in told
-    assert b"bob said reject" in told
+    assert b"bob rejected" in told
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])

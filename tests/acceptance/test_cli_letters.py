@@ -160,7 +160,7 @@ def test_a_letter_redriven_while_nothing_runs_is_handled_when_its_agent_does(sho
     one = number(shop, "receipt.print")
     result = shop("dead-letters", "redrive", one)
     assert (result.exit_code, result.stdout) == (DONE, f"redriven letter {one} (receipt.print for till)\n")
-    assert result.stderr == "no agents run on this store now; it is handled when till runs\n"
+    assert result.stderr == "No agents running on this store; the letter is handled when till starts.\n"
     assert shop.json("dead-letters", "show", one)["status"] == "redriven"
     assert len(letters(shop)) == 4
     put_paper_in(shop)
@@ -191,7 +191,7 @@ def test_a_second_redrive_is_told_so_and_changes_nothing(shop: Shop) -> None:
     shop("dead-letters", "redrive", one)
     again = shop("dead-letters", "redrive", one)
     assert (again.exit_code, again.stderr) == (ERROR, "")
-    told = f"not redriven letter {one} (receipt.print for till): it was redriven before, and is in line or in hand\n"
+    told = f"not redriven letter {one} (receipt.print for till): it was redriven before, and is queued or in progress\n"
     assert again.stdout == told
     as_json = json.loads(shop("dead-letters", "redrive", one, "--json").stdout)
     assert as_json == {"letter_id": int(one), "redriven": False, "status": "redriven"}

@@ -129,7 +129,7 @@ def test_agents_are_listed_and_shown_with_their_events_by_either_name(shop: Shop
     assert "invoice.pay" in shop("registry", "show", "till").stdout
     told = shop.json("registry", "show", "invoice.pay")
     assert (told["agents"], [one["agent"] for one in told["events"]]) == ([], ["till"])
-    assert "nothing here is called 'lost'" in shop("registry", "show", "lost").stderr
+    assert "no agent or event is named 'lost'" in shop("registry", "show", "lost").stderr
 
 
 def passes_on(name: str, takes: str, asks: str) -> Worker:

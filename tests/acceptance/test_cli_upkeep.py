@@ -141,7 +141,7 @@ def test_the_help_says_what_is_forgotten_or_done_twice(shop: Shop, command: str,
 def test_a_plan_is_shown_with_what_it_was_begun_with(shop: Shop) -> None:
     plan_id = shop.plan("order.check")["plan_id"]
     shown = shop("plans", "show", plan_id).stdout.splitlines()
-    assert shown[0].endswith(", pursued by orders 0.1.0")
+    assert shown[0].endswith(", planned by orders 0.1.0")
     assert ", prompt planner/decide " in shown[1]
     told = shop.json("plans", "show", plan_id)
     assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 9")

@@ -88,7 +88,7 @@ def test_an_application_tells_what_happens_while_others_work_with_it(shop: Shop)
         process.send_signal(signal.SIGTERM)
         rest = _read_until(process, "Stopped. ")
         assert process.wait() == DONE
-    assert "order.place completed" in shown and "ada said approve" in shown
+    assert "order.place completed" in shown and "ada approved" in shown
     assert tail.splitlines()[-1].split()[3] == "order.place.completed"
     story = [line[20:].strip() for line in told]
     assert story[0].startswith("ada approved payment.charge after ")

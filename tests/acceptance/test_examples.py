@@ -147,7 +147,7 @@ def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, Ran]) -> None:
     warned = {name: {*words} - {"events_sent_again"} for name, words in told.items()}
     assert {name: words for name, words in warned.items() if words} == {name: {"delivery_failed"} for name in failing}
     traced = {name: ran for name, ran in runs.items() if name not in {*JOURNEYS, *COUNTS}}
-    assert [name for name, ran in traced.items() if f"{ran.events[0].type} came from " not in ran.out] == []
+    assert [name for name, ran in traced.items() if f"{ran.events[0].type} requested by " not in ran.out] == []
 
 
 def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict[str, Ran]) -> None:

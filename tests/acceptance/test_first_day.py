@@ -122,7 +122,7 @@ def test_the_doctor_says_where_a_setting_comes_from_and_never_a_key(tmp_path: Pa
         assert "secret" not in found.output
         findings = {one["subject"]: one for one in json.loads(found.stdout)["findings"]}
         assert findings["SOORMA_STORE_URL"]["found"].endswith(f"({origin})")
-        assert findings["keys of models"]["found"] == "set: OPENAI_API_KEY"
+        assert findings["model keys"]["found"] == "set: OPENAI_API_KEY"
         assert findings["store"]["level"] == "note"
 
 

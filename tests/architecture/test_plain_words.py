@@ -23,11 +23,23 @@ MOST = {"README.md": 8, "docs": 8, "template": 8, "CHANGELOG.md": 8, "CONTRIBUTI
 DOCSTRINGS = {
     "agents": (2, 8),
     "api": (2, 12),
+    "apps/cli": (1, 10),
     "clients": (2, 8),
     "gateways": (2, 8),
     "kernel": (4, 18),
+    "surfaces": (1, 8),
     "testing": (2, 8),
     "": (8, 20),
+}
+# Printed text: clauses in 1,000 words of string constants at most. Options, messages and page words are among them.
+PRINTED = {
+    "apps": 2,
+    "surfaces": 2,
+    "gateways": 4,
+    "features/dead_letters": 4,
+    "features/human_tasks": 8,
+    "features/identity": 8,
+    "features/upkeep": 4,
 }
 MOST_IN_PUBLIC = (2, 8)
 API = ROOT / "docs" / "reference" / "api.md"
@@ -55,6 +67,20 @@ def docstrings(paths: Iterable[Path]) -> str:
     return "\n".join(ast.get_docstring(node) or "" for node in nodes)
 
 
+def constants(paths: Iterable[Path]) -> str:
+    """Return string constants of several words, without docstrings."""
+    found: list[str] = []
+    for path in paths:
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        found += [
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+        ]
+    return "\n".join(text for text in found if " " in text.strip())
+
+
 def public_modules() -> list[Path]:
     """Return the modules that define the names of the page on the Python API."""
     modules: set[str] = set()
@@ -76,11 +102,24 @@ def test_docstrings_have_no_more_of_them_than_before(package: str) -> None:
     assert all(one <= most for one, most in zip(found, DOCSTRINGS[package], strict=True)), found
 
 
+@pytest.mark.parametrize("place", PRINTED)
+def test_printed_text_has_few_clauses_with_who_and_what(place: str) -> None:
+    text = constants(sorted((ROOT / "soorma_ai" / place).rglob("*.py")))
+    assert len(text.split()) > 100
+    assert rate(text) <= PRINTED[place]
+
+
 def test_docstrings_of_public_modules_have_few() -> None:
     modules = public_modules()
     assert len(modules) > 20
     found = rates(docstrings(modules))
     assert all(one <= most for one, most in zip(found, MOST_IN_PUBLIC, strict=True)), found
+
+
+def test_constants_are_counted_without_docstrings(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text('''"""Whoever reads."""\nHELP = "Whose key it is."\nMESSAGE = f"{HELP} of nobody here"\n''')
+    assert constants([module]).split("\n") == ["Whose key it is.", " of nobody here"]
 
 
 def test_a_clause_is_counted_and_code_is_not() -> None:

@@ -71,7 +71,7 @@ async def test_a_deputy_answers_for_who_is_away_and_the_answer_says_so(platform:
     async with browsing(served) as hers, browsing(served) as zoes:
         assert "No open questions" in (await signed_in(zoes, zoe, "/inbox")).text
         await signed_in(hers, maria, "/away")
-        assert "nobody answers for themselves" in (await hers.press("away", until=until, deputy="maria")).text
+        assert "you cannot be your own substitute" in (await hers.press("away", until=until, deputy="maria")).text
         assert "zoe is your substitute" in (await hers.press("away", until=until, deputy="zoe")).text
         assert "You answer for maria , absent" in (await zoes.open("/inbox")).text
         assert "Your answer was recorded" in (await zoes.press("approve")).text

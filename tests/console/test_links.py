@@ -124,7 +124,7 @@ async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platf
     [
         ({"kind": "answer"}, "nothing that a link opens"),
         ({"roles": "manager"}, "would be its letters"),
-        ({"user_id": ""}, "nobody's name"),
+        ({"user_id": ""}, "is not a name"),
         ({"lasts": timedelta.max}, "lasts="),
     ],
 )

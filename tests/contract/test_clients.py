@@ -348,7 +348,7 @@ async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_a
     bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})
     with pytest.raises(LocalProtocolError, match="local has it in hand"):
         await bob.inbox.claim(question.wait_id)
-    with pytest.raises(LocalProtocolError, match="nobody knows here"):
+    with pytest.raises(LocalProtocolError, match="are not known here"):
         await inbox.hand_over(question.wait_id, "bob")
     await bob.inbox.look(question.wait_id, await inbox.notices(question.wait_id))
     assert await inbox.colleagues(question.wait_id) == ["bob"]

@@ -248,7 +248,10 @@ async def test_whom_a_question_is_handed_to_is_told_once_and_nobody_else_is(plat
         await until(platform, lambda: is_idle(platform))
     last = channel.questions[-1]
     assert [one.recipient.person.user_id for one in channel.questions] == ["ann", "bob", "bob"]
-    assert last.subject.startswith("ann hands you this: ") and last.message_id != channel.questions[1].message_id
+    assert (
+        last.subject.startswith("Assigned to you by ann: Approval needed: ")
+        and last.message_id != channel.questions[1].message_id
+    )
     assert len(elsewhere.questions) == 1
     notices = {(one.user_id, one.via, one.state) for one in await platform.inbox.notices(wait.wait_id)}
     assert notices == {

@@ -246,9 +246,9 @@ async def test_a_hook_that_is_bound_to_an_agent_answers_what_was_asked_of_it_and
 @pytest.mark.parametrize(
     ("told", "error", "words"),
     [
-        (b"no json", RemoteProtocolError, "no JSON"),
+        (b"no json", RemoteProtocolError, "not JSON"),
         (b"[1]", RemoteProtocolError, "an object was expected"),
-        (b"[" * 100_000, RemoteProtocolError, "no JSON"),
+        (b"[" * 100_000, RemoteProtocolError, "not JSON"),
         ({"kind": "paid", "order": "A1", "type": "x"}, None, ""),
         ({"kind": "other"}, None, ""),
     ],

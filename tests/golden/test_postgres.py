@@ -197,7 +197,7 @@ def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path
 async def test_a_database_is_made_once_and_brought_forward_only_by_who_says_so(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE to_be_made")
     url = postgres.url("to_be_made")
-    assert f"made with schema {VERSION}" in soorma("db", "upgrade", "--store", url).output
+    assert f"created with schema {VERSION}" in soorma("db", "upgrade", "--store", url).output
     assert f"schema {VERSION}, nothing to do" in soorma("db", "upgrade", "--store", url).output
     at_version(url, VERSION - 1)
     with pytest.raises(ConfigError, match=f"its schema is {VERSION - 1}.*soorma db upgrade"):

@@ -52,6 +52,17 @@ def _blocks(path: Path) -> Iterator[Block]:
             heading = told[1]
 
 
+def tables() -> set[tuple[str, str]]:
+    """Document and first row of each printed table outside of fences."""
+    return {found for path in sorted(SEEDS.glob("*.md")) for found in _tables(path)}
+
+
+def _tables(path: Path) -> Iterator[tuple[str, str]]:
+    outside = re.sub(r"(?ms)^ *```.*?^ *```\s*?$", "", path.read_text(encoding="utf-8"))
+    for head in re.findall(r"(?m)^\|(.*)\|\n\|[-|: ]+\|$", outside):
+        yield path.stem, ", ".join(cell.strip() for cell in head.split("|"))
+
+
 def tree_of(text: str, as_python: Iterable[tuple[str, str]] = ()) -> ast.Module:
     """Of a block that shows how something was before, only what is after. `as_python` says what has to stand for what
     so that Python can read it."""

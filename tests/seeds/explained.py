@@ -1,10 +1,11 @@
 """The names of the seed documents that are missing here, each with the reason."""
 
 from seeds.names import SKETCHES
+from soorma_ai.features.phases.hooks import REPLACED_HELPERS
 
 _MADE_HERE = "the framework makes and keeps contexts, from the current delivery; a test makes its data by hand"
 _ONE_ENVELOPE = "there is one class of events, `EventEnvelope`; its topic separates requests from answers"
-_SERVICE = "no class of its own: an agent registers with its `Platform` in process, and by `POST /v1/agents` over HTTP"
+_SERVICE = "no class of its own: `platform.start` registers an agent in process, `POST /v1/agents` over HTTP"
 _OWN = "the sample's own"
 _CHECKPOINT = "of the sample's own `response`: an answer at a checkpoint is `platform.answer(...)`, in words of its own"
 _MEMOS = "long-term memory takes parameters: `store_knowledge(...)`, `log_interaction(...)`"
@@ -56,10 +57,55 @@ HABITS: dict[str, str] = {
     "with all that it did, or not at all",
     "`events_consumed=[...]`": "is checked when the agent starts: each of its events needs a handler, and only a "
     "handler consumes",
-    "a hook such as `_evaluate_transitions` in a subclass of the base agent": "these printed helpers are never called "
-    "here: `_evaluate_transitions`, `_is_backward_transition`, `_record_transition`, `get_phase_prompt`, "
-    "`_execute_checkpoint`, `_wait_for_user_response`, `_serialize_phase_context`, `_restore_phase_context`, "
-    "`_restore_transition_history`, `_get_mode_data`, `_restore_mode_data`. docs/phases.md lists the hooks",
+}
+
+# The printed helpers of the base agent without a call here, refused in a subclass.
+HELPERS: dict[str, str] = {
+    f"`{name}`": f"refused when the class is made: {cure}" for name, cure in REPLACED_HELPERS.items()
+}
+
+# The printed imports, with `soorma_ai` in the place of `soorma`.
+IMPORTS: dict[str, str] = {
+    "from soorma.agents import Agent, Planner, Tool, Worker": "as printed",
+    "from soorma.ai.choreography import ChoreographyPlanner": "as printed",
+    "from soorma.plan_context import PlanContext": "as printed",
+    "from soorma.task_context import DelegationSpec": "as printed",
+    "from soorma_common import EventDefinition": "and its like: from the top of the package; the forms of A2A from "
+    "`soorma_ai.gateways.a2a`",
+}
+
+_ROLES = "as printed; a caller without `response_event` gets the tool's default name"
+_KINDS = "as printed; a tool that raises answers with an error, and a transient fault is retried first"
+_PLAN = "a plan of work, and no statement about code"
+
+# The printed tables, by document and first row.
+TABLES: dict[tuple[str, str], str] = {
+    ("agent-patterns-architecture", "Element, Owner, Notes"): _ROLES,
+    ("knowledge-forge-agent-architecture", "Property, Description"): "the hooks of `PhaseAgent`; docs/phases.md "
+    "lists them. Entry and exit conditions are those of the transitions",
+    ("knowledge-forge-agent-architecture", "Trigger Type, Example"): "conditions of backward transitions; a request of "
+    "the user is a message, which conditions see",
+    ("knowledge-forge-agent-architecture", "Aspect, First Visit, Re-Entry"): "as printed, by `_get_phase_prompt` and "
+    "`_get_reentry_prompt`; `phase.changed` has `is_backward` and the reason",
+    ("knowledge-forge-agent-architecture", "Phase Transition, Checkpoint?, Purpose"): "as printed; the optional one "
+    "goes on after its time",
+    ("knowledge-forge-agent-architecture", "Category, Events, When"): "as printed",
+    ("sdk-refactoring-plan", "Issue, Current Behavior, Impact, Priority"): _PLAN,
+    ("sdk-refactoring-plan", "Level, Pattern, Event Definition, Payload Handling"): "as printed",
+    ("sdk-refactoring-plan", "Benefit, Without Schema, With Schema"): "as printed; a refusal has path, rule, found and "
+    "wanted",
+    ("sdk-refactoring-plan", "A2A Agent Card Field, Soorma Equivalent, Notes"): "as printed by `A2AGatewayHelper`; "
+    "`A2AGateway` serves one card for all goals of a tenant",
+    ("sdk-refactoring-plan", "Service Endpoint, SDK Method, Notes"): "row by row under Printed endpoints",
+    ("sdk-refactoring-plan", "Level, Events, Agent Registration"): "as printed; a schema in `events_consumed` is the "
+    "handler's",
+    ("sdk-refactoring-plan", "Level, Agent Type, Decorator, Behavior"): "as printed",
+    ("sdk-refactoring-plan", "Aspect, Plan-Level Pause, Worker-Level HITL"): "as printed; the failure of a worker's "
+    "question is `task.timeout`",
+    ("tool-model", "Aspect, Details"): _PLAN,
+    ("tool-model", "Aspect, Tool, Worker"): _KINDS,
+    ("tool-model", "Element, Owner, Notes"): _ROLES,
+    ("worker-model", "Aspect, Details"): _PLAN,
 }
 
 # The printed endpoints of the memory service, with the printed method of the client.

@@ -98,8 +98,8 @@ SKETCHES: dict[str, Sketch] = {
     "StateTransition": Sketch("StateTransition", fields("on_event to_state condition")),
     "StateAction": Sketch("StateAction", fields("event_type response_event data")),
     "PlanDefinition": Sketch("PlanDefinition", fields("plan_type description initial_state states")),
-    "PlanRegistrationRequest": Sketch("", why="no service keeps kinds of plans: a planner's own code has the machine"),
-    "PlanInstanceRequest": Sketch("", why="a goal begins a plan: `platform.submit` takes its data and its session"),
+    "PlanRegistrationRequest": Sketch("", why="`on_goal` takes a `PlanDefinition`; no call keeps one"),
+    "PlanInstanceRequest": Sketch("", why="`platform.submit` takes a goal, its data and its session"),
     "AgentCapability": Sketch("AgentCapability", fields("task_name description consumed_event produced_events")),
     "RegistryClient": Sketch("agents.contexts.platform.RegistryClient", {"discover": "requirements include_events"}),
     "DiscoveredAgent": Sketch(

@@ -11,7 +11,7 @@ PAGE = PROJECT / "docs" / "from-the-documents.md"
 if __name__ == "__main__":
     sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
 
-from seeds.explained import ENDPOINTS, EXPLAINED, HABITS  # noqa: E402
+from seeds.explained import ENDPOINTS, EXPLAINED, HABITS, HELPERS, IMPORTS, TABLES  # noqa: E402
 from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown  # noqa: E402
 from seeds.names import SKETCHES  # noqa: E402
 from seeds.table import SAMPLES  # noqa: E402
@@ -39,6 +39,11 @@ def page() -> str:
         rows = "\n".join(_row(sample) for sample in samples)
         parts.append(f"## {document}\n\n| block | under | | difference, and reason |\n|---|---|---|---|\n{rows}\n")
     parts.append(f"## Habits\n\n{_table('habit', HABITS)}")
+    imports = {_code(line): why for line, why in IMPORTS.items()}
+    tables = {f"{document}: {head}": why for (document, head), why in TABLES.items()}
+    parts.append(f"## Printed helpers of the base agent\n\n{_table('name', HELPERS)}")
+    parts.append(f"## Printed imports\n\n{_table('import, of `soorma_ai` here', imports)}")
+    parts.append(f"## Printed tables\n\n{_table('document and first row', tables)}")
     parts.append(f"## Printed endpoints\n\n{_table('endpoint and method', ENDPOINTS)}")
     parts.append(f"## Members that differ\n\n{_table('name', dict(_members()))}")
     reasons = {f"`{name}`": why for name, why in EXPLAINED.items()}

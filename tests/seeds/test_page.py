@@ -1,9 +1,14 @@
 """The page for readers of the documents says what the tables say, and leaves out no name that the documents print."""
 
+import ast
+import re
+from importlib import import_module
+
 import pytest
 
-from seeds.documents import SEEDS, Block, blocks
-from seeds.explained import EXPLAINED, HABITS
+import soorma_ai
+from seeds.documents import SEEDS, Block, blocks, tables
+from seeds.explained import EXPLAINED, HABITS, HELPERS, IMPORTS, TABLES
 from seeds.kinds import Names, Runs
 from seeds.page import PAGE, page
 from seeds.printed import is_here, names_in
@@ -40,7 +45,49 @@ def test_what_is_explained_is_printed_and_not_here(printed: dict[str, list[str]]
 
 
 def test_every_reason_is_told() -> None:
-    assert all(why for table in (EXPLAINED, HABITS) for why in table.values())
+    assert all(why for table in (EXPLAINED, HABITS, HELPERS, IMPORTS) for why in table.values())
+    assert all(TABLES.values())
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_a_printed_import_works_with_the_name_of_the_package(line: str) -> None:
+    (node,) = ast.parse(line).body
+    assert isinstance(node, ast.ImportFrom) and node.module
+    module = import_module(re.sub("^soorma(_common)?", "soorma_ai", node.module))
+    assert [alias.name for alias in node.names if not getattr(module, alias.name, None)] == []
+
+
+def test_every_printed_import_is_in_the_list() -> None:
+    if not SEEDS.is_dir():
+        pytest.skip(f"no seed documents at {SEEDS}")
+    printed = set[tuple[str, str]]()
+    for block in blocks():
+        for module, grouped, plain in re.findall(r"from (soorma\S*) import (?:\(([^)]*)\)|(.*))", block.text):
+            printed |= {(module, name) for name in re.findall(r"[A-Za-z]\w+", re.sub("#.*", "", grouped or plain))}
+    nodes = [node for line in IMPORTS for node in ast.parse(line).body if isinstance(node, ast.ImportFrom)]
+    listed = {(str(node.module), alias.name) for node in nodes for alias in node.names}
+    common = {one for one in printed if one[0] == "soorma_common"}
+    assert len(common) > 10
+    assert printed - common == {one for one in listed if one[0] != "soorma_common"}
+    places = (soorma_ai, import_module("soorma_ai.gateways.a2a"))
+    found = {name for _, name in common if any(hasattr(place, name) for place in places)}
+    assert {name for _, name in common} - found - set(EXPLAINED) == set()
+
+
+def test_every_printed_table_is_in_the_list() -> None:
+    if not SEEDS.is_dir():
+        pytest.skip(f"no seed documents at {SEEDS}")
+    assert tables() == set(TABLES)
+
+
+def test_every_printed_helper_of_the_base_agent_is_a_hook_or_refused() -> None:
+    if not SEEDS.is_dir():
+        pytest.skip(f"no seed documents at {SEEDS}")
+    own = [block for block in blocks() if block.document == "knowledge-forge-agent-architecture"]
+    texts = [block.text for block in own if "class ToolWrapper" not in block.text]
+    printed = {name for text in texts for name in re.findall(r"(?:self\.|def )(_[a-z]\w+|get_phase_prompt)\(", text)}
+    here = {name for name in printed if hasattr(soorma_ai.PhaseAgent, name)}
+    assert {f"`{name}`" for name in printed - here} == set(HELPERS)
 
 
 @pytest.mark.parametrize(

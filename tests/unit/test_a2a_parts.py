@@ -87,5 +87,5 @@ def test_words_go_where_the_schema_has_a_place_for_them(words: str, data: Any, s
     ],
 )
 def test_words_alone_that_have_no_place_are_refused(schema: Any) -> None:
-    with pytest.raises(InvalidParamsError, match="do not say what is asked for"):
+    with pytest.raises(InvalidParamsError, match="text alone is not enough"):
         payload_of("tea", {}, schema)

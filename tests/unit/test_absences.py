@@ -30,14 +30,14 @@ def asked(*approvers: str, user: str = "eve", tenant: str = "acme") -> Expectati
 
 FAULTS: dict[str, tuple[dict[str, Any], Absence | None, int, str]] = {
     "fine": ({}, None, 0, ""),
-    "nobody": ({"deputy": ""}, None, 0, "nobody's name"),
-    "no name": ({"deputy": "b\x1bob"}, None, 0, "nobody's name"),
-    "oneself": ({"deputy": "ann"}, None, 0, "nobody answers for themselves"),
+    "nobody": ({"deputy": ""}, None, 0, "is not a name"),
+    "no name": ({"deputy": "b\x1bob"}, None, 0, "is not a name"),
+    "oneself": ({"deputy": "ann"}, None, 0, "your own substitute"),
     "in the past": ({"until": NOW}, None, 0, "is over"),
     "for ever": ({"until": NOW + LONGEST + HOUR}, None, 0, "too far away"),
-    "round": ({}, BOBS, 0, "bob is away themselves"),
+    "round": ({}, BOBS, 0, "bob is away until"),
     "another's deputy": ({}, None, MOST_STOOD_IN_FOR - 1, ""),
-    "everybody's deputy": ({}, None, MOST_STOOD_IN_FOR, "answers for 20 others"),
+    "everybody's deputy": ({}, None, MOST_STOOD_IN_FOR, "the substitute of 20 people"),
 }
 
 

@@ -144,8 +144,8 @@ def test_a_link_is_good_though_those_before_it_were_revoked_at_the_same_moment(a
         ("inbox", "", "ann", ""),
         ("answer", "w-1", "ann", "'answer' is nothing that a link opens: there are question, plan, inbox"),
         ("inbox", "w-1", "ann", "not about 'w-1'"),
-        ("plan", "p-1", "", "'' is nobody's name"),
-        ("plan", "p-1", "an\u202en", "is nobody's name"),
+        ("plan", "p-1", "", "'' is not a name"),
+        ("plan", "p-1", "an\u202en", "is not a name"),
     ],
 )
 def test_there_is_a_link_of_these_kinds_for_somebody(kind: str, about: str, user_id: str, fault: str) -> None:

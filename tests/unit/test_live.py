@@ -141,7 +141,7 @@ LOST: JsonObject = {
         (
             woken(ANSWERED, 7200),
             LineRows(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
-            ['mia said reject after 2 h: too dear  {"approved": false}'],
+            ['mia rejected after 2 h: too dear  {"approved": false}'],
         ),
         (
             woken(EXPIRED, 86_400),
@@ -271,7 +271,11 @@ PARKED = {"plan_id": "0123456789", "agent": "orders", "reason": "nobody is there
     [
         ("delivery_failed", FAILED, "till failed at pay: ValueError: boom; it is a dead letter"),
         ("delivery_failed", {**FAILED, "attempt": 2}, "till failed at pay, attempt 2: ValueError: boom; it is"),
-        ("event_not_taken", {**FAILED, "reason": "untaken"}, "no agent takes pay yet; it waits for one (soorma events"),
+        (
+            "event_not_taken",
+            {**FAILED, "reason": "untaken"},
+            "no agent takes pay yet; it waits for a taker (soorma events",
+        ),
         ("event_not_taken", {**FAILED, "reason": "late"}, "event_not_taken x=y"),
         ("plan_parked", PARKED, "plan 01234567 of orders is parked: nobody is there (soorma plans show 01234567)"),
         ("event_set_aside", {**FAILED, "reason": "cannot_arrive: y"}, "pay is a dead letter: cannot_arrive: y (soorma"),

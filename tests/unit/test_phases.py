@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
+from soorma_ai.features.phases.hooks import REPLACED_HELPERS, PhaseHooks
 from soorma_ai.features.phases.records import (
     CHECKPOINT_ANSWERED,
     Checkpoint,
@@ -296,3 +297,15 @@ def test_no_loop_of_the_graph_is_endless() -> None:
     with pytest.raises(LimitExceeded):
         for step, _ in pairwise(range(100)):
             standing = move_on(standing, loop[step % 2], {})
+
+
+@pytest.mark.parametrize("name", REPLACED_HELPERS)
+def test_a_helper_of_the_documents_without_a_call_is_refused_with_its_hook(name: str) -> None:
+    def helper() -> None: ...
+
+    with pytest.raises(ConfigError, match=f"Mine has {name}, never called here. Wanted are hooks. {name}: "):
+        type("Mine", (PhaseHooks,), {name: helper})
+
+
+def test_a_class_with_hooks_alone_is_made() -> None:
+    assert type("Mine", (PhaseHooks,), {"_get_checkpoint": lambda *_: None})

@@ -103,7 +103,7 @@ def test_a_reply_stands_below_its_request_and_the_request_below_what_caused_it()
 
 def test_the_goal_says_who_gave_it_and_a_decision_why_it_was_made_and_what_it_cost() -> None:
     first = traced(*reserving()).lines[0]
-    assert (first.what, first.note, first.data) == ("order.place", "came from local", {"order": 1})
+    assert (first.what, first.note, first.data) == ("order.place", "requested by local", {"order": 1})
     thought = first.lines[0].thought
     assert thought is not None
     assert (thought.verdict, thought.action, thought.reasoning) == (Verdict.ACCEPTED, "publish:reserve", "stock first")
@@ -285,7 +285,7 @@ def test_a_delegated_plan_stands_whole_below_its_delegation_and_only_there_or_al
     assert told.shares.agents == timedelta(seconds=1), "the child's agents, and not the child itself"
     alone = traced(child, events, others=[story])
     assert [turn.what for turn in alone.lines] == ["pack", "box"]
-    assert (alone.lines[0].note, alone.started_at) == (f"came from {PLANNER}", at(3))
+    assert (alone.lines[0].note, alone.started_at) == (f"requested by {PLANNER}", at(3))
 
 
 def test_what_other_agents_publish_stands_below_its_cause() -> None:

@@ -1,4 +1,4 @@
-"""What is set up and how it stands, judged for whoever wonders why nothing goes on."""
+"""Diagnosis: configuration and state, judged, with advice."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ class Origin(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """`advice` is what to do, and empty where nothing is to be done."""
+    """One finding. `advice` is the suggested fix, empty where none is needed."""
 
     subject: str
     level: Level
@@ -35,7 +35,7 @@ class Finding(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """`value` without passwords. `fault` says why it cannot be used."""
+    """Setting with its origin. `value` has no passwords. `fault` is the reason it cannot be used."""
 
     name: str
     value: str
@@ -44,9 +44,9 @@ class Setting(Struct, frozen=True):
 
 
 class StoreFile(Struct, frozen=True):
-    """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
-    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
-    that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody. `mode`:
+    """State of the store. `fault`: the reason it cannot be read. `schema`: None without a store. `owner`: None without
+    one; `answers` is whether it takes calls. `size`: None for a database on a server, which has no owner; `server` is
+    its version, `ahead` its clock's lead over ours, `unguarded` the reason why row-level security is off. `mode`:
     permissions of the file."""
 
     place: str
@@ -63,7 +63,8 @@ class StoreFile(Struct, frozen=True):
 
 
 class Broker(Struct, frozen=True):
-    """`fault` is why it cannot be asked. `waiting`: messages that it has still to bring; None: nothing has used it."""
+    """State of the bus. `fault` is the reason it cannot be reached. `waiting`: undelivered messages; None: nothing has
+    used it."""
 
     server: str = ""
     waiting: int | None = None
@@ -72,7 +73,7 @@ class Broker(Struct, frozen=True):
 
 
 class ServerState(Struct, frozen=True):
-    """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
+    """State of the server. `fault` is the reason it cannot be reached. `ahead` is its clock's lead over ours."""
 
     url: str
     fault: str = ""
@@ -80,9 +81,9 @@ class ServerState(Struct, frozen=True):
 
 
 class Life(Struct, frozen=True):
-    """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
-    event was made. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
-    the first of them for this reason. `refused_forms` are models, the form that each does not take, and why."""
+    """Work in progress; of `backlog`, None is known. Counts of `most` are that many or more. `newest` is the time of
+    the newest event. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
+    the first of them for this reason. `refused_forms` are models, each with its refused form and the reason."""
 
     alive: Sequence[str]
     gone: Sequence[str]
@@ -100,8 +101,8 @@ class Life(Struct, frozen=True):
 
 
 class DiagnosisFacts(Struct, frozen=True):
-    """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
-    the library by which it is known to be installed, "" where it is not."""
+    """Facts of this process. `keys` are the names of variables with the endings of model keys. `libraries` are pairs of
+    an extra and its library, "" where it is not installed."""
 
     now: datetime
     zone: str
@@ -118,7 +119,7 @@ class DiagnosisFacts(Struct, frozen=True):
 
 
 def diagnose(facts: DiagnosisFacts) -> list[Finding]:
-    """Return what there is to say, in the order in which one thing needs another."""
+    """Return all findings, each after the ones it depends on."""
     return [
         *(Finding(name, Level.FINE, version) for name, version in facts.versions),
         *(_setting(one) for one in facts.settings),
@@ -165,23 +166,23 @@ def _shared_store(one: StoreFile, known: int) -> Iterator[Finding]:
 def _database(one: StoreFile, known: int) -> Finding:
     size = (f", {one.server}" if one.server else "") if one.size is None else f", {one.size:,} bytes"
     if one.fault:
-        return Finding(
-            "store", Level.FAULT, one.fault, "see what the message says to do; copies are made by soorma backup"
-        )
+        return Finding("store", Level.FAULT, one.fault, "follow the advice of the message; soorma backup makes a copy")
     if not one.is_there:
-        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
+        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents creates it")
     if one.schema is not None and one.schema < known:
         found = f"{one.place}{size}, schema {one.schema}, older than {known}"
         if one.size is None:
-            return Finding("store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade")
-        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
+            return Finding(
+                "store", Level.FAULT, found, "stop its applications, copy it by pg_dump, then: soorma db upgrade"
+            )
+        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: this upgrades it")
     return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
 
 
 def _owner(one: StoreFile) -> Iterator[Finding]:
     if one.owner is None:
         if one.is_there:
-            yield Finding("owner", Level.NOTE, "no process runs on it", "start the agents: soorma serve, or soorma run")
+            yield Finding("owner", Level.NOTE, "no running process", "start the agents: soorma serve, or soorma run")
     elif one.answers:
         yield Finding("owner", Level.FINE, one.owner)
     else:
@@ -201,9 +202,9 @@ def _server(one: ServerState) -> Iterator[Finding]:
 
 def _broker(one: Broker) -> Iterator[Finding]:
     if one.fault:
-        yield Finding("bus", Level.FAULT, one.fault, "see what the message says to do; nothing is lost meanwhile")
+        yield Finding("bus", Level.FAULT, one.fault, "follow the advice of the message; nothing is lost meanwhile")
     elif one.waiting is None:
-        yield Finding("bus", Level.NOTE, f"{one.server}, nothing has used it yet", "the first run of agents makes it")
+        yield Finding("bus", Level.NOTE, f"{one.server}, nothing has used it yet", "the first run of agents creates it")
     else:
         yield Finding("bus", Level.FINE, f"{one.server}, {one.waiting:,} to bring")
 
@@ -219,9 +220,9 @@ def _clock(facts: DiagnosisFacts) -> Finding:
 
 def _model(facts: DiagnosisFacts) -> Finding:
     if facts.keys:
-        return Finding("keys of models", Level.FINE, f"set: {_some(facts.keys)}")
+        return Finding("model keys", Level.FINE, f"set: {_some(facts.keys)}")
     advice = "a planner with a model needs its provider's, such as OPENAI_API_KEY; scripts and recordings need none"
-    return Finding("keys of models", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
+    return Finding("model keys", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
 
 
 def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
@@ -235,26 +236,28 @@ def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
         yield Finding(f"model {model}", Level.NOTE, f"takes no {form}: {reason}", advice)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
-        life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"
+        life.untaken, life.most, "requests without a taker", "soorma events untaken, and start agents for them"
     )
-    yield _count(life.dead_letters, life.most, "dead letters", "soorma dead-letters ls; mend the agent, then redrive")
+    yield _count(life.dead_letters, life.most, "dead letters", "soorma dead-letters ls; fix the agent, then redrive")
 
 
 def _agents(life: Life) -> Finding:
     if life.alive:
         return Finding(
-            "agents", Level.FINE, f"alive: {_some(life.alive)}" + (f"; gone: {_some(life.gone)}" if life.gone else "")
+            "agents",
+            Level.FINE,
+            f"alive: {_some(life.alive)}" + (f"; stopped: {_some(life.gone)}" if life.gone else ""),
         )
-    found = f"all gone: {_some(life.gone)}" if life.gone else "none has ever run"
+    found = f"all stopped: {_some(life.gone)}" if life.gone else "none has run so far"
     return Finding("agents", Level.NOTE, found, "start them: soorma serve, or soorma run")
 
 
 def _backlog(backlog: int, life: Life, facts: DiagnosisFacts) -> Finding:
     if backlog >= facts.most_backlog:
-        advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG moves the bound"
+        advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG sets the limit"
         return Finding("backlog", Level.FAULT, f"{backlog:,} or more: new goals are refused", advice)
     if backlog and not life.alive:
-        return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and nobody is alive", "start the agents")
+        return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and no agents are running", "start the agents")
     return Finding("backlog", Level.FINE, f"{backlog:,}")
 
 
@@ -275,7 +278,7 @@ def _blocked(life: Life) -> Finding:
     if not life.blocked:
         return Finding(what, Level.FINE, "none")
     count = f"{life.blocked:,} or more" if life.blocked >= life.most else f"{life.blocked:,}"
-    return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "mend that, then: soorma plans resume --all")
+    return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "fix that, then: soorma plans resume --all")
 
 
 def _count(count: int, most: int, what: str, advice: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The facts that `soorma doctor` judges, looked up without disturbing anybody."""
+"""Facts for `soorma doctor`, looked up without disturbing a running application."""
 
 import asyncio
 import os
@@ -65,7 +65,7 @@ _LIBRARIES = {
 
 
 async def inspect(access: Access, origins: Mapping[str, Origin]) -> DiagnosisFacts:
-    """Return what there is to judge. `origins` are those of the store, the server and its token."""
+    """Return the facts for the diagnosis. `origins` are those of the store, the server and its token."""
     clock = SystemClock()
     server = store = life = broker = None
     if access.server is not None:
@@ -183,7 +183,7 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
 
 
 async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]:
-    """Look at a database, and into one of this version; any other says why it cannot be opened."""
+    """Look at a database, and into one of this version; any other gets its fault."""
     try:
         from soorma_ai.features.upkeep.postgres import look_at
 
@@ -205,7 +205,7 @@ def _describe_owner(owner: OwnerInfo | None) -> str | None:
 
 
 async def _answers(owner: OwnerInfo) -> bool:
-    """Tell whether the owner takes calls; one that has just begun is given some time."""
+    """Return whether the owner takes calls; a new owner gets some time."""
     from soorma_ai.clients.owner import OwnerClient
 
     for _ in range(OWNER_TRIES):

@@ -1,6 +1,6 @@
-"""Source files of a folder, and whether they have changed.
+"""Source files of a folder, and their changes.
 
-A look each half second at a few hundred names costs less than a library that a system's notices would need.
+A look each half second at a few hundred names costs less than a library for a system's notifications.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ Times = Mapping[str, int]
 
 
 def list_changes(before: Times, after: Times) -> list[str]:
-    """Return the paths that came, went or changed, sorted."""
+    """Return the added, removed and changed paths, sorted."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
@@ -43,7 +43,7 @@ def look(folder: Path, most: int = MOST_ENTRIES) -> tuple[Times, bool]:
 
 
 async def next_change(folder: Path, before: Times) -> list[str]:
-    """Return what has changed since, once half a second has passed without another change."""
+    """Return the changed files, after half a second without another change."""
     while True:
         await asyncio.sleep(PAUSE_SECONDS)
         after, _ = await asyncio.to_thread(look, folder)

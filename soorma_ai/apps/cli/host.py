@@ -1,4 +1,4 @@
-"""Agents of this process and their platform, served over HTTP: what `serve` and `dev` share."""
+"""Agents of this process and their platform, served over HTTP, for `serve` and `dev`."""
 
 import asyncio
 import socket
@@ -31,8 +31,8 @@ Beside = Callable[[Platform, str], Coroutine[None, None, None]]
 
 
 class HostOptions(Struct, frozen=True):
-    """`roles` are those of local callers, `names` those by which the host is called, `sites` those whose pages may show
-    queues. Without `make_authenticator`, only programs of this machine are served."""
+    """Options of the host. `roles` are those of local callers, `names` its host names, `sites` may show queues in their
+    pages. Without `make_authenticator`, only programs of this machine have access."""
 
     agents: Sequence[Agent]
     roles: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class HostOptions(Struct, frozen=True):
 async def host(
     access: Access, hosted: HostOptions, listener: socket.socket, until: asyncio.Event, beside: Beside
 ) -> None:
-    """Run the agents and serve their platform until the event is set, or what is done beside it fails."""
+    """Run the agents and serve their platform until the event is set, or until a task beside it fails."""
     from soorma_ai.api.server.serve import serve, url_of
     from soorma_ai.apps.console import Console
     from soorma_ai.gateways.user_agent import UserAgent
@@ -108,7 +108,7 @@ def _bounds() -> "tuple[ConnectionBounds, Options]":
 
 
 def _secret(access: Access, *, is_open: bool) -> str:
-    """Return the secret of the console. Where nobody signs in, none need be kept."""
+    """Return the secret of the console; without sign-in, none need be kept."""
     from soorma_ai.surfaces.secret import secret_of_store
 
     try:
@@ -131,7 +131,7 @@ def _provider() -> "CodeFlow | None":
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel what goes on, and raise what one of them failed with."""
+    """Cancel the running tasks, and raise the error of a failed one."""
     for task in tasks:
         task.cancel()
     for ended in await asyncio.gather(*tasks, return_exceptions=True):

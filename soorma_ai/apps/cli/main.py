@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "init": ("init", "Write a small project with tests, offline."),
     "dev": ("dev", "Run agents during development, with console and live log; without agents, an example."),
-    "run": ("run", "Run agents, or pursue one goal with them."),
+    "run": ("run", "Run agents, or run one goal with them."),
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
     "submit": ("work", "Submit a goal to a running application."),
     "request": ("work", "Send a request to an agent, and print the reply."),
@@ -37,11 +37,11 @@ _COMMANDS = {
     "backup": ("soorma_ai.features.upkeep.commands.backup", "Copy the store to a file, while it is in use."),
     "db": (
         "soorma_ai.features.upkeep.commands.db",
-        "Bring a store's schema forward, and move a store from a file to PostgreSQL.",
+        "Upgrade a store's schema, and move a store from a file to PostgreSQL.",
     ),
     "keys": ("soorma_ai.features.identity.commands", "Make, list and revoke API keys."),
     "events": ("events", "Print the event log, and requests without a taker."),
-    "registry": ("registry", "List, show and check what agents have registered."),
+    "registry": ("registry", "List, show and check registered agents and events."),
     "doctor": ("doctor", "Check configuration, store and agents, and suggest fixes."),
     "completion": ("completion", "Print the shell completion script."),
 }

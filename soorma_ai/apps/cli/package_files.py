@@ -1,4 +1,4 @@
-"""Files that come with the package and are no modules of it."""
+"""Files of the package beside its modules."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +8,7 @@ _FOLDERS = {"demo": Path("examples", "02_order_approval"), "template": Path("tem
 
 
 def find_shipped(name: str) -> Path:
-    """Return the folder of this name inside the wheel; in a checkout, what becomes it."""
+    """Return the folder of this name inside the wheel; in a checkout, its source."""
     package = Path(str(files("soorma_ai")))
     inside = package / name
     return inside if inside.is_dir() else package.parent / _FOLDERS[name]

@@ -1,4 +1,4 @@
-"""A small project to begin with, made of the files that come with the package."""
+"""A small project to begin with, made of files of the package."""
 
 import keyword
 import re
@@ -26,11 +26,11 @@ class Names(Struct, frozen=True):
 
 
 def names_of(name: str) -> Names:
-    """Return what a project of this name is called. Raise ConfigError for one that no package can have."""
+    """Return the module and distribution names of a project. Raise ConfigError for an invalid package name."""
     module = name.lower().replace("-", "_").replace(" ", "_")
     wanted = "give --name, of letters, digits and hyphens, such as refund-desk"
     if not _NAME.fullmatch(module) or len(module) > _LONGEST:
-        raise ConfigError(f"{name[:_LONGEST]!r} is no name for a package: {wanted}")
+        raise ConfigError(f"{name[:_LONGEST]!r} is not a package name: {wanted}")
     if keyword.iskeyword(module) or module in _TAKEN or module in sys.stdlib_module_names:
         raise ConfigError(f"{name!r} is taken, by Python or by this project: {wanted}")
     return Names(module, module.replace("_", "-"))
@@ -45,7 +45,7 @@ def write_project(template: Path, folder: Path, names: Names) -> list[Path]:
     if there:
         more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
         named = ", ".join(there[:_MOST_NAMED])
-        raise ConfigError(f"{folder} has {named}{more} already, and nothing is written over: give another folder")
+        raise ConfigError(f"{folder} has {named}{more} already, and no file is replaced: give another folder")
     try:
         for source, target in made:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A platform opened for agents that run in this process."""
+"""A platform opened for agents of this process."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from soorma_ai.surfaces.terminal.escapes import one_line
 
 
 async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
-    """Open a platform, after another `soorma` command that owns the file for a moment. Raise AlreadyOwned."""
+    """Open a platform; wait for another `soorma` command with a short hold on the file. Raise AlreadyOwned."""
     purpose = ", ".join(agent.name for agent in agents)
     for _ in range(MOST_TRIES):
         try:
@@ -29,13 +29,13 @@ async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[
 
 
 def describe_agents(agents: Sequence[Agent], access: Access) -> str:
-    """Return what runs, on which store, and how to stop it."""
+    """Return the agents, the store, and the key to stop."""
     names = ", ".join(one_line(agent.name) for agent in agents)
     return f"Agents: {names}. Store: {hide_password(access.store_url)}. Press Ctrl-C to stop."
 
 
 def log_by(voice: Voice, level: str) -> None:
-    """Have a voice tell what is logged; of libraries warnings only, whatever the level."""
+    """Print the log through a voice; of libraries warnings only, at any level."""
     logging.basicConfig(level=logging.WARNING, handlers=[VoiceHandler(voice)])
     if level.upper() != logging.getLevelName(logging.WARNING):
         logging.getLogger("soorma_ai").setLevel(level.upper())

@@ -1,4 +1,4 @@
-"""What commands look at and change: the store's file, read beside its owner and written through it, or a server."""
+"""Access of commands: the store's file, read beside its owner and written through it, or a server."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def read_only_client(access: Access) -> AsyncGenerator[Client]:
-    """Open a client that sees what is committed; it needs no owner and disturbs none. Raise NotFound for no store."""
+    """Open a client of the committed state; it needs no owner and disturbs none. Raise NotFound for no store."""
     if not is_postgres(access.store_url):
         _file(access)
     clock = await make_clock(access.store_url)
@@ -49,7 +49,7 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
 
 @asynccontextmanager
 async def server_client(server: ServerOption) -> AsyncGenerator["AsyncClient"]:
-    """Open a client of a server, which does not try for long: somebody waits before a terminal."""
+    """Open a client of a server, with few tries: a person waits at the terminal."""
     from soorma_ai.clients.asynchronous import AsyncClient
 
     async with AsyncClient(server.url, token=server.token, tries=SERVER_TRIES) as client:
@@ -58,7 +58,7 @@ async def server_client(server: ServerOption) -> AsyncGenerator["AsyncClient"]:
 
 @asynccontextmanager
 async def reading_client(access: Access) -> AsyncGenerator[PlatformClient]:
-    """Open a client of the server, where one is to be asked, else of the store."""
+    """Open a client of the server, if one is named, else of the store."""
     if access.server is not None:
         async with server_client(access.server) as remote:
             yield remote
@@ -68,8 +68,7 @@ async def reading_client(access: Access) -> AsyncGenerator[PlatformClient]:
 
 
 def look_up(access: Access, find: Callable[[PlatformClient], Awaitable[T]]) -> T:
-    """Return what `find` finds in what is committed. Raise NotFound where there is no store, ServerUnavailable where
-    there is no server."""
+    """Read the committed state by `find`. Raise NotFound for no store, ServerUnavailable for no server."""
 
     async def look() -> T:
         async with reading_client(access) as client:
@@ -79,7 +78,7 @@ def look_up(access: Access, find: Callable[[PlatformClient], Awaitable[T]]) -> T
 
 
 def look_into_store(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
-    """Return what `find` finds in the store. Raise NotFound where there is none."""
+    """Read the store by `find`. Raise NotFound for no store."""
 
     async def look() -> T:
         async with read_only_client(access) as client:
@@ -103,11 +102,11 @@ class CommandRunner:
         return look_into_store(self._access, find)
 
     def keep(self, do: "Callable[[OwnerCalls], Awaitable[T]]") -> T:
-        """Return what a call of the owner comes to. Raise StoreUnavailable for one out of reach, and what it raised."""
+        """Make a call of the owner. Raise StoreUnavailable for an owner out of reach, and the call's errors."""
         return asyncio.run(self._run(do))
 
     def steer(self, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
-        """Return what a call comes to, be it of a server. Raise as `keep` does, and ServerUnavailable."""
+        """Make a call of the owner or of the server. Raise as `keep` does, and ServerUnavailable."""
         server = self._access.server
         return asyncio.run(self._run(do) if server is None else self._ask(server, do))
 
@@ -117,7 +116,7 @@ class CommandRunner:
             return await do(client)
 
     async def _run(self, do: "Callable[[Client | OwnerClient], Awaitable[T]]") -> T:
-        """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile. A
+        """Look for the file's owner, again and again: an owner may end during the call, and another begin meanwhile. A
         database on a server has none."""
         if is_postgres(self._access.store_url):
             self.has_owner = True
@@ -144,15 +143,15 @@ class CommandRunner:
                     reason = error
             await asyncio.sleep(PAUSE_SECONDS)
         seconds = MOST_TRIES * PAUSE_SECONDS
-        raise StoreUnavailable(
-            f"{path} has an owner that cannot be reached, for {seconds:.0f} s now: {reason}"
-        ) from reason
+        raise StoreUnavailable(f"{path} has an unreachable owner, for {seconds:.0f} s now: {reason}") from reason
 
 
 def _file(access: Access) -> Path:
     path = sqlite_path(access.store_url)
     if path is None:
-        raise ConfigError(f"--store {access.store_url}: a store in memory has nothing to look at; give sqlite:///FILE")
+        raise ConfigError(
+            f"--store {access.store_url}: a store in memory has no data for another process; give sqlite:///FILE"
+        )
     if not path.is_file():
         raise NotFound(f"there is no store at {path}: give --store URL, or run agents here once")
     return path

@@ -90,7 +90,7 @@ def view_of(
         "spending": spending(trace.spent, trace.limits),
         "lasted": trace.shares.total if lasted is None else lasted,
         "timeline": timeline_of(_from(begins, trace.lines), trace.shares, MOST_BARS),
-        "graph": Markup(draw(graph, f"What caused what in plan {trace.plan_id}")),
+        "graph": Markup(draw(graph, f"Causes and effects in plan {trace.plan_id}")),
         "more_nodes": graph.more,
         "machine": _machine(machine, trace) if machine else "",
         "lines": lines,

@@ -1,4 +1,4 @@
-"""`soorma dead-letters`: what could not be handled, and what to do about it."""
+"""`soorma dead-letters`: list, show, redrive and discard dead letters."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -77,14 +77,18 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
     is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
     if not runner.has_owner:
-        who = f"{one_line(one.agent)} runs" if one.agent else "they do"
-        Printer(stderr=True).line(f"no agents run on this store now; it is handled when {who}")
+        starter = one_line(one.agent) if one.agent else "they"
+        Printer(stderr=True).line(
+            f"No agents running on this store; the letter is handled when {starter} start{'s' if one.agent else ''}."
+        )
 
 
 @dead_letters.command()
 @_letter
-@click.option("--note", default="", metavar="TEXT", help="Why; kept with the letter.")
-@click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who discards it.")
+@click.option("--note", default="", metavar="TEXT", help="Reason, kept with the letter.")
+@click.option(
+    "--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Your name, for the record."
+)
 @as_json
 @with_platform
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
@@ -96,7 +100,7 @@ def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool)
 
 
 def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
-    """Print what became of the letter, and exit with 1 when the command changed nothing."""
+    """Print the outcome for a letter, and exit with 1 when the command changed nothing."""
     letter = _open(access).look_up(lambda client: client.dead_letter(letter_id))
     what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
     if as_json:
@@ -110,12 +114,12 @@ def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: b
 
 
 def _what_became(letter: Letter) -> str:
-    """Say what became of a letter that somebody else has decided about already."""
+    """Return the earlier decision about a letter."""
     match letter.status:
         case LetterStatus.DEAD:
-            return "it was redriven before, and has died again"
+            return "it was redriven before, and failed again"
         case LetterStatus.REDRIVEN:
-            return "it was redriven before, and is in line or in hand"
+            return "it was redriven before, and is queued or in progress"
         case LetterStatus.HANDLED:
             return "it was redriven before, and is handled"
         case LetterStatus.DISCARDED:
@@ -123,7 +127,7 @@ def _what_became(letter: Letter) -> str:
 
 
 def _addressee(letter: Letter) -> str:
-    return f" for {one_line(letter.agent)}" if letter.agent else ", not brought to anybody"
+    return f" for {one_line(letter.agent)}" if letter.agent else ", delivered to no agent"
 
 
 def _row(letter: Letter) -> tuple[str, ...]:
@@ -141,7 +145,7 @@ def _row(letter: Letter) -> tuple[str, ...]:
 def _cells(letter: Letter) -> tuple[Part, ...]:
     return (
         str(letter.letter_id),
-        clip(one_line(letter.agent), 24) or ("nobody", DIM),
+        clip(one_line(letter.agent), 24) or ("none", DIM),
         clip(one_line(letter.event.type), 40),
         ago(letter.at, SystemClock().now()),
         _tries(letter),
@@ -164,7 +168,7 @@ def _print_dead_letter(printer: Printer, letter: Letter, flags: str, now: dateti
         (f"  {since}" if letter.status in (LetterStatus.DEAD, LetterStatus.DISCARDED) else "", DIM),
     )
     lines: tuple[tuple[str, Part], ...] = (
-        ("reason", one_line(letter.reason) or ("none any more", DIM)),
+        ("reason", one_line(letter.reason) or ("resolved", DIM)),
         ("tried", _tries(letter)),
         ("plan", _plan(letter)),
         ("event", f"{one_line(event.id)} on {event.topic}, from {one_line(event.source)} at {local_time(event.time)}"),
@@ -195,7 +199,7 @@ def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
 
 
 async def find_dead_letter(client: LetterClient, named: str) -> Letter:
-    """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
+    """Find a letter by its number, of any status, or a dead letter by the beginning of its event's id.
 
     Raise NotFound for none, and for several.
     """
@@ -210,7 +214,7 @@ async def find_dead_letter(client: LetterClient, named: str) -> Letter:
     if not found:
         raise NotFound(
             f"no dead letter{await tenant_in_words(client)} has the number {named!r}, "
-            f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
+            f"nor the id of an event with this beginning, of {SHORTEST_PREFIX} characters or more"
         )
     if len(found) > 1:
         ids = [str(letter_id) for letter_id in sorted(found)]

@@ -17,17 +17,17 @@ def absence_fault(wanted: Absence, of_deputy: Absence | None, stood_in_for: Sequ
     """Return the reason against an absence; empty for none. `of_deputy` is a present absence of the deputy,
     `stood_in_for` those of others with this deputy already."""
     if not wanted.deputy or not wanted.deputy.isprintable():
-        return f"{wanted.deputy!r} is nobody's name: say who answers for you"
+        return f"{wanted.deputy!r} is not a name: give the name of your substitute"
     if wanted.deputy == wanted.user_id:
-        return "nobody answers for themselves while they are away: name somebody else"
+        return "you cannot be your own substitute: name a colleague"
     if wanted.until <= wanted.since:
         return f"{_say(wanted.until)} is over: give a moment to come"
     if wanted.until > wanted.since + LONGEST:
-        return f"{_say(wanted.until)} is too far away: {LONGEST.days} days are the most, and can be said again"
+        return f"{_say(wanted.until)} is too far away: {LONGEST.days} days are the most; record it again later"
     if of_deputy is not None:
-        return f"{wanted.deputy} is away themselves until {_say(of_deputy.until)}: name somebody who is there"
+        return f"{wanted.deputy} is away until {_say(of_deputy.until)}: name another colleague"
     if len([one for one in stood_in_for if one.user_id != wanted.user_id]) >= MOST_STOOD_IN_FOR:
-        return f"{wanted.deputy} answers for {MOST_STOOD_IN_FOR} others already: name somebody else"
+        return f"{wanted.deputy} is already the substitute of {MOST_STOOD_IN_FOR} people: name another colleague"
     return ""
 
 

@@ -31,7 +31,7 @@ def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: date
         return fault
     if found is not None and found.user_id != user_id and not insists:
         until = found.until.isoformat(timespec="seconds")
-        return f"{found.user_id} has it in hand until {until}: answer it all the same, or insist to take it over"
+        return f"{found.user_id} is the assignee until {until}: answer it all the same, or insist to take it over"
     return ""
 
 
@@ -42,7 +42,7 @@ def assign_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, n
         return fault
     colleague = Person(asked.tenant_id, to, known_as or frozenset())
     if known_as is None and not may_answer(asked, colleague, now):
-        return f"nobody knows here what {to} may do: let them open a question once, or give them a key"
+        return f"the roles of {to} are not known here: let them open a question once, or give them a key"
     return role_fault(asked, colleague, now)
 
 
@@ -51,7 +51,7 @@ def not_open_fault(asked: Expectation, now: datetime) -> str:
     is_over = asked.deadline is not None and now >= asked.deadline
     if asked.status is ExpectationStatus.OPEN and not is_over:
         return ""
-    return "the question is not open any more: nobody needs to do anything about it"
+    return "the question is not open any more: nothing is left to do"
 
 
 def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = "") -> Claim:

@@ -1,4 +1,4 @@
-"""`soorma inbox`: what plans ask of people, and what people do about it beside answering."""
+"""`soorma inbox`: open questions, and their claims, assignments, absences and links."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Protocol
@@ -42,7 +42,7 @@ _wait = click.argument("wait", type=WaitId())
 @as_json
 @with_platform
 def inbox(access: Access, limit: int, as_json: bool) -> None:
-    """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
+    """List open questions, the most urgent first; or claim and assign them, and list absences."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     found, now = _open(access).look_up(lambda client: _load(client, limit + 1)), SystemClock().now()
@@ -50,7 +50,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
     if as_json:
         print_json([wait for wait, _ in open_now])
     elif not open_now:
-        Printer(stderr=True).line("nothing waits for a person")
+        Printer(stderr=True).line("no open questions")
     elif printer.is_plain:
         printer.rows(row(wait, now) for wait, _ in open_now)
     else:
@@ -65,14 +65,14 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
 
 @inbox.command()
 @_wait
-@click.option("--insist", is_flag=True, help="Take it from who has it in hand.")
+@click.option("--insist", is_flag=True, help="Take it over from its assignee.")
 @with_person
 @as_json
 @with_platform
 def claim(
     access: Access, wait: str, *, insist: bool, user_id: str, roles: frozenset[str] | None, as_json: bool
 ) -> None:
-    """Take a question in hand, for an hour or until it is answered. Others are told, and can answer all the same."""
+    """Assign a question to yourself, for an hour or until it is answered. Others are notified, and can still answer."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
     _print_claim(made, as_json=as_json)
@@ -84,22 +84,20 @@ def claim(
 @as_json
 @with_platform
 def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
-    """Let go of a question that you have in hand."""
+    """Unassign a question of yours."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     is_released = _as_person(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
-    _print_done(
-        {"wait_id": wait_id, "released": is_released}, "released", "you do not have it in hand", as_json=as_json
-    )
+    _print_done({"wait_id": wait_id, "released": is_released}, "released", "it is not assigned to you", as_json=as_json)
 
 
 @inbox.command()
 @_wait
-@click.option("--to", required=True, metavar="NAME", help="The colleague, who has to be allowed to answer it.")
+@click.option("--to", required=True, metavar="NAME", help="The colleague; needs the right to answer it.")
 @with_person
 @as_json
 @with_platform
 def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
-    """Put a question into the hands of a colleague."""
+    """Assign a question to a colleague."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
     _print_claim(made, as_json=as_json)
@@ -127,7 +125,7 @@ def snooze(
 @as_json
 @with_platform
 def list_notices(access: Access, wait: str, as_json: bool) -> None:
-    """List who was told about a question, and who has looked at it."""
+    """List the notifications of a question, and its readers."""
     found = _open(access).look_up(lambda client: _notices(client, wait))
     if as_json:
         print_json(found)
@@ -146,7 +144,7 @@ def list_notices(access: Access, wait: str, as_json: bool) -> None:
 
 @inbox.command()
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day, in UTC.")
-@click.option("--deputy", metavar="NAME", help="Who answers for you until then, what you may answer and no more.")
+@click.option("--deputy", metavar="NAME", help="The substitute: answers your questions until then, with your rights.")
 @click.option("--back", is_flag=True, help="You are back.")
 @with_person
 @as_json
@@ -161,14 +159,14 @@ def away(
     roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
-    """Say until when you are away and who answers for you, or that you are back; else list who is away."""
+    """Record your absence and its substitute, or your return; without options, list absences."""
     if (until is None) is not (deputy is None) or (back and until is not None):
-        raise click.UsageError("give both --until and --deputy, or --back, or nothing to list who is away")
+        raise click.UsageError("give both --until and --deputy, or --back, or no option to list absences")
     store = _as_person(access, user_id, roles)
     if until is not None and deputy is not None:
         end = datetime.combine(until.date(), time(), UTC) + timedelta(days=1)
         made = store.steer(lambda client: client.inbox.away(end, deputy))
-        said = f"{one_line(deputy)} answers for {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
+        said = f"{one_line(deputy)} is the substitute of {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
         print_json(made) if as_json else Printer().line(said)
     elif back:
         is_back = store.steer(lambda client: client.inbox.back())
@@ -183,12 +181,12 @@ def away(
 
 @inbox.command()
 @click.argument("wait", type=WaitId(), required=False)
-@click.option("--plan", type=PlanId(), help="To all questions of a plan and its children, instead of one.")
-@click.option("--for", "for_user", metavar="NAME", help="Who answers by it; over HTTP it is you.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
-@click.option("--lasts", type=Age(), metavar="AGE", help="As in 36h, 7d; until the deadline at most.")
-@click.option("--base", default=DEFAULT_BASE, show_default=True, metavar="URL", help="Where people reach the server.")
-@click.option("--revoke", is_flag=True, help="End their links to this instead.")
+@click.option("--plan", type=PlanId(), help="For all questions of a plan and its children.")
+@click.option("--for", "for_user", metavar="NAME", help="The person of the link; over HTTP it is you.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of the person; repeatable.")
+@click.option("--lasts", type=Age(), metavar="AGE", help="Validity, such as 36h or 7d; until the deadline at most.")
+@click.option("--base", default=DEFAULT_BASE, show_default=True, metavar="URL", help="Public URL of the server.")
+@click.option("--revoke", is_flag=True, help="Revoke the person's links to this instead.")
 @as_json
 @with_platform
 def link(
@@ -203,12 +201,15 @@ def link(
     revoke: bool,
     as_json: bool,
 ) -> None:
-    """Make a link by which a person answers one question without signing in; without WAIT and --plan, all they are
-    asked. Whoever has the link answers as they would: send it to them alone."""
+    """Make a link to answer one question without signing in; without WAIT and --plan, to all open questions of a
+    person.
+
+    The link has that person's rights: send it to them alone.
+    """
     if wait is not None and plan is not None:
-        raise click.UsageError("a link is to one question, or to those of a plan: give one of them")
+        raise click.UsageError("a link is for one question, or for those of a plan: give one of them")
     if access.server is None and for_user is None:
-        raise click.UsageError("say for whom: --for NAME")
+        raise click.UsageError("give the person: --for NAME")
     kind: LinkKind = "question" if wait is not None else "plan" if plan is not None else "inbox"
     about = _open(access).look_up(lambda client: _about(client, wait, plan))
     store = _open(access, Person(access.tenant_id))
@@ -223,8 +224,8 @@ def link(
 
 
 @inbox.command("sign-out")
-@click.option("--for", "for_user", metavar="NAME", help="Whose sessions end; over HTTP by default yours.")
-@click.option("--all", "is_all", is_flag=True, help="Everybody's sessions of the tenant.")
+@click.option("--for", "for_user", metavar="NAME", help="The person to sign out; over HTTP by default yourself.")
+@click.option("--all", "is_all", is_flag=True, help="All sessions of the tenant.")
 @as_json
 @with_platform
 def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: bool) -> None:
@@ -233,19 +234,21 @@ def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: boo
     if is_all and for_user is not None:
         raise click.UsageError("give --for NAME or --all, not both")
     if access.server is None and not is_all and for_user is None:
-        raise click.UsageError("say whose sessions: --for NAME, or --all")
+        raise click.UsageError("give the person: --for NAME, or --all")
     name = EVERYBODY if is_all else for_user
     store = _open(access, Person(access.tenant_id))
     store.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
-    print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
+    print_json({"ended": True}) if as_json else Printer().line("sessions ended")
 
 
 def _path(access: Access, made: NewLink) -> str:
-    """Return where a link is opened. That of a store is signed here, as its server does it; raise ConfigError for one
-    in memory, whose secret ends with its process, and for a server that opens none."""
+    """Return the path of a link. A store's link is signed here, as by its server.
+
+    Raise ConfigError for a store in memory, since its secret ends with its process, and for a server without pages.
+    """
     if access.server is not None:
         if not made.path:
-            raise ConfigError("this server has no pages, so nothing opens a link there")
+            raise ConfigError("this server has no pages to open a link: start it with its console")
         return made.path
     return Links(link_secret(secret_of_store(place_of_store(access.store_url)))).path(made.made.link)
 
@@ -273,11 +276,11 @@ def _print_claim(made: Claim, *, as_json: bool) -> None:
         print_json(made)
     else:
         until = f"until {made.until:%Y-%m-%d %H:%M} UTC"
-        Printer().line(f"{short_id(made.wait_id)} is in the hands of {one_line(made.user_id)} {until}")
+        Printer().line(f"{short_id(made.wait_id)} is assigned to {one_line(made.user_id)} {until}")
 
 
 def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: bool) -> None:
-    """Print what came of it; exit code 1 where nothing changed."""
+    """Print the outcome; exit with 1 where nothing changed."""
     has_changed = bool([*told.values()][-1])
     print_json(told) if as_json else Printer().line(done if has_changed else one_line(otherwise))
     if not has_changed:
@@ -285,7 +288,7 @@ def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: 
 
 
 async def _load(client: KernelCalls, limit: int) -> list[tuple[Wait, str]]:
-    """Return the open questions, each with the goal of the plan that asks."""
+    """Return the open questions, each with the goal of its plan."""
     waits = await client.waits(limit=limit)
     goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})
     return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

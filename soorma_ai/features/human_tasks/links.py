@@ -33,7 +33,7 @@ def subject_fault(kind: str, about: str, user_id: str) -> str:
         return f"{EVERYBODY!r} is everybody, and only all sessions end for everybody at once: name a user"
     if kind == "inbox" and about:
         return f"a link to an inbox is about all that is in it, and not about {about!r}: leave that out"
-    return "" if user_id and user_id.isprintable() else f"{user_id!r} is nobody's name: say whom the link is for"
+    return "" if user_id and user_id.isprintable() else f"{user_id!r} is not a name: give the person of the link"
 
 
 def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:

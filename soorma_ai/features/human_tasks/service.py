@@ -98,7 +98,7 @@ class Inbox:
                 made = make_claim(asked, self._person.user_id, now)
                 if await change.store.part(PEOPLE).claim(made, was):
                     return made
-        raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
+        raise VersionConflict(f"question {wait_id} is claimed by others all the time: try again")
 
     @CALLS("POST /waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
     async def release(self, wait_id: Id) -> bool:
@@ -128,7 +128,7 @@ class Inbox:
                 made = make_claim(asked, to, now, self._person.user_id)
                 if await change.store.part(PEOPLE).claim(made, was, announce_claim(asked, made)):
                     return made
-        raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
+        raise VersionConflict(f"question {wait_id} is claimed by others all the time: try again")
 
     @CALLS("POST /waits/{wait_id}/snooze", Act.SEE, "snooze_wait", is_safe=True)
     async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
@@ -167,9 +167,9 @@ class Inbox:
         must_be_outside()
         person, now = self._person, self._now()
         if person.roles is None:
-            raise LocalProtocolError("the root is nobody who could be away: say as whom, and with which roles")
+            raise LocalProtocolError("the root cannot be away: give the person and their roles")
         if until.tzinfo is None:
-            raise LocalProtocolError("until when somebody is away has a time zone; give an aware datetime")
+            raise LocalProtocolError("the end of an absence needs a time zone; give an aware datetime")
         must_be_text("deputy", deputy)
         key_id = self._caller.key_id if self._caller else None
         wanted = Absence(person.tenant_id, person.user_id, deputy, person.roles, now, until, key_id)
@@ -191,7 +191,7 @@ class Inbox:
         must_be_outside()
         name = user_id or self._person.user_id
         async with changing(self._services, self._caller, "inbox.back", name) as change:
-            missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
+            missing = f"no absence of {name!r} in tenant {self._person.tenant_id!r}"
             check(self._person, CALLS["back"], Owner(self._person.tenant_id, name), missing)
             return await change.store.part(PEOPLE).come_back(self._person.tenant_id, name)
 
@@ -327,9 +327,9 @@ class Inbox:
 
     async def _fault_of_colleague(self, asked: Expectation, to: str, now: datetime) -> str:
         if not to or not to.isprintable():
-            return f"{to!r} is nobody's name: say to whom you hand it"
+            return f"{to!r} is not a name: give the name of a colleague"
         if to == self._person.user_id:
-            return "you hand it to yourself: take it in hand instead"
+            return "this assigns it to yourself: claim it instead"
         store, tenant_id = self._services.store, self._person.tenant_id
         seen, keys = await store.part(PEOPLE).colleague(tenant_id, to), await keys_of(store, tenant_id)
         return assign_fault(asked, to, roles_of_person(keys, seen, to, now), now)

@@ -1,4 +1,4 @@
-"""`soorma keys`: API keys, by which programs and people elsewhere are known."""
+"""`soorma keys`: API keys of programs and people."""
 
 from datetime import datetime, timedelta
 
@@ -29,12 +29,14 @@ def keys() -> None:
 
 
 @keys.command()
-@click.option("--user", "user_id", required=True, metavar="NAME", help="Whom the key stands for.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
-@click.option("--expires", type=Age(), metavar="AGE", help="As in 36h, 90d, 8w; without it, when it is revoked.")
-@click.option("--agent", metavar="NAME", help="The agent that may come with this key.")
-@click.option("--takes", multiple=True, metavar="EVENT", help="An event that the agent may take; again for several.")
-@click.option("--makes", multiple=True, metavar="EVENT", help="An event that the agent may make; again for several.")
+@click.option("--user", "user_id", required=True, metavar="NAME", help="The user of the key.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of the user; repeatable.")
+@click.option(
+    "--expires", type=Age(), metavar="AGE", help="Validity, such as 36h, 90d or 8w; by default until it is revoked."
+)
+@click.option("--agent", metavar="NAME", help="The agent of this key.")
+@click.option("--takes", multiple=True, metavar="EVENT", help="An event the agent may take; repeatable.")
+@click.option("--makes", multiple=True, metavar="EVENT", help="An event the agent may make; repeatable.")
 @as_json
 @with_access
 def create(
@@ -48,10 +50,10 @@ def create(
     makes: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a key for somebody of the tenant, and print its token, once: the store keeps its hash only."""
+    """Make a key for a user of the tenant, and print its token, once: the store keeps its hash only."""
     must_mean_a_store()
     if agent is None and (takes or makes):
-        raise click.UsageError("--takes and --makes say what an agent may do: name it with --agent")
+        raise click.UsageError("--takes and --makes are the rights of an agent: name it with --agent")
     if not user_id or not access.tenant_id or agent == "" or "" in (*roles, *takes, *makes):
         raise click.UsageError("a name has at least one character")
     now = SystemClock().now()
@@ -63,7 +65,7 @@ def create(
         print_json({"key_id": key.key_id, "token": token, "expires_at": key.expires_at})
     else:
         Printer().line(token)
-        Printer(stderr=True).line(f"key {key.key_id} of {one_line(user_id)}; it is shown this once")
+        Printer(stderr=True).line(f"key {key.key_id} of {one_line(user_id)}; it is shown only once")
 
 
 @keys.command()
@@ -71,7 +73,7 @@ def create(
 @as_json
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
-    """List keys, the newest first, those that are revoked or expired too."""
+    """List keys, the newest first, with revoked and expired ones."""
     must_mean_a_store()
     found, now = (
         open_store(access).look_into_store(lambda client: key_ring_of(client).ls(limit=limit)),

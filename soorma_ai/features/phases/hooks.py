@@ -4,14 +4,14 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.agents.tool import Tool
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.phases.engine import JourneyInHand
 from soorma_ai.features.phases.records import BasePhaseContext, Checkpoint, PhaseTransition, SSEEvent
 from soorma_ai.features.phases.rules import PhaseGraph, name_of
@@ -22,6 +22,25 @@ from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.runtime.handling.handling import Handling, current_handling
 
 PhaseTool: TypeAlias = Tool | EventDefinition | str
+
+_FIELDS = "keep the data in fields of the context, made by _create_phase_context"
+_HISTORY = "the plan's log keeps the transitions; read transition_history"
+
+# Helpers of the documents' base agent without a call here, each with the hook in its place.
+REPLACED_HELPERS: Mapping[str, str] = {
+    "_evaluate_transitions": "give the condition of each transition by _evaluate_transition_condition, the order by "
+    "phase_transitions",
+    "_is_backward_transition": "give is_backward with each of phase_transitions",
+    "_record_transition": _HISTORY,
+    "get_phase_prompt": "give the prompt by _get_phase_prompt",
+    "_execute_checkpoint": "give the checkpoint of a phase by _get_checkpoint",
+    "_wait_for_user_response": "give the checkpoint of a phase by _get_checkpoint; platform.answer ends its wait",
+    "_serialize_phase_context": _FIELDS,
+    "_restore_phase_context": _FIELDS,
+    "_restore_transition_history": _HISTORY,
+    "_get_mode_data": _FIELDS,
+    "_restore_mode_data": _FIELDS,
+}
 
 
 class JourneyTurn(Struct):
@@ -40,6 +59,14 @@ class PhaseHooks(BasePlanner):
     max_actions_in: Mapping[str, int]
     visits_in: Mapping[str, int | None]
     _hands: "WeakKeyDictionary[Handling, JourneyTurn]"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a class with a helper of the documents without a call here."""
+        super().__init_subclass__(**options)
+        found = [name for name in REPLACED_HELPERS if name in dir(cls)]
+        if found:
+            cures = "; ".join(f"{name}: {REPLACED_HELPERS[name]}" for name in found)
+            raise ConfigError(f"{cls.__name__} has {', '.join(found)}, never called here. Wanted are hooks. {cures}")
 
     @cached_property
     def graph(self) -> PhaseGraph:

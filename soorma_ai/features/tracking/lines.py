@@ -220,10 +220,10 @@ def untaken_line(untaken: Untaken, start: datetime, now: datetime) -> Line:
 
 # The steps that wake a planner, and what each says has happened.
 ARRIVALS = {
-    StepKind.GOAL: "came",
+    StepKind.GOAL: "arrived",
     StepKind.REPLIED: "was answered",
     StepKind.ANSWERED: "was answered: {}",
-    StepKind.RECEIVED: "came",
+    StepKind.RECEIVED: "arrived",
     StepKind.EXPIRED: "was not answered in time",
     StepKind.RESUMED: "the agents that can be asked have changed",
     StepKind.LATE: "was answered late",

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from soorma_ai.features.tracking.lines import Line, LineKind
 from soorma_ai.features.tracking.live import LiveLine
-from soorma_ai.features.tracking.story import headline
+from soorma_ai.features.tracking.story import ANSWER_VERBS, headline
 from soorma_ai.kernel.domain.events import completion_of
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.values import Json, clip
@@ -18,12 +18,6 @@ MOST_FIELDS = 3
 LONGEST_VALUE = 24
 LONGEST_NOTE = 160
 _REPLY_SUFFIX = completion_of("")
-_ANSWERS = {
-    AnswerDecision.APPROVE: "approved",
-    AnswerDecision.EDIT: "edited and approved",
-    AnswerDecision.REJECT: "rejected",
-    AnswerDecision.RESPOND: "answered",
-}
 
 
 def merge_lines(lines: Sequence[LiveLine]) -> list[LiveLine]:
@@ -57,7 +51,7 @@ def sentence(told: LiveLine) -> Sequence[Part]:
         case LineKind.WAIT:
             return ((f"{who} asks for ", WAITING), (what, BOLD), _note(line))
         case LineKind.ANSWER:
-            verb = _ANSWERS.get(AnswerDecision(line.what), line.what)
+            verb = ANSWER_VERBS.get(AnswerDecision(line.what), line.what)
             subject = f" {one_line(told.subject)}" if told.subject else ""
             return (f"{who} ", (verb, BAD if line.is_failure else GOOD), subject, _took(line), _note(line))
         case LineKind.EXPIRY | LineKind.CLOSED | LineKind.OPEN | LineKind.PARKED:

@@ -1,4 +1,4 @@
-"""The trace of a plan, printed as a tree of who did what because of what."""
+"""The trace of a plan, printed as a tree of causes and effects."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,6 +8,7 @@ from rich.tree import Tree
 from soorma_ai.features.tracking.lines import Asked, Line, LineKind
 from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.rules.plans.waiting import describe_state, need_of
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import (
@@ -38,6 +39,12 @@ PAYLOAD = 240
 RESULTS = 480
 MOST_UNTAKEN = 10
 MOST_BLOCKED = 5
+ANSWER_VERBS = {
+    AnswerDecision.APPROVE: "approved",
+    AnswerDecision.EDIT: "edited and approved",
+    AnswerDecision.REJECT: "rejected",
+    AnswerDecision.RESPOND: "answered",
+}
 
 
 def print_trace(trace: Trace, printer: Printer | None = None) -> None:
@@ -45,7 +52,7 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
     printer = printer or Printer()
     who = one_line(f"{trace.agent} {trace.agent_version}")
     prompt = f", prompt {one_line(trace.prompt)}" if trace.prompt else ""
-    printer.line((one_line(trace.goal_event), BOLD), " ", status_part(trace.status), f", pursued by {who}")
+    printer.line((one_line(trace.goal_event), BOLD), " ", status_part(trace.status), f", planned by {who}")
     printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}{prompt}", DIM))
     printer.line((_shares(trace), DIM))
     printer.line((spending(trace.spent, trace.limits), DIM))
@@ -101,7 +108,8 @@ def headline(line: Line) -> Sequence[Part]:
             verb = "held " if line.kind is LineKind.GATE else "waits for "
             return ((verb, WAITING), (what, BOLD), "" if line.data is None else f"  {json_line(line.data)}")
         case LineKind.ANSWER:
-            return (f"{who} ", (f"said {line.what}", BAD if line.is_failure else GOOD), took, note, payload)
+            verb = ANSWER_VERBS.get(AnswerDecision(line.what), line.what)
+            return (f"{who} ", (verb, BAD if line.is_failure else GOOD), took, note, payload)
         case LineKind.OPEN | LineKind.CLOSED | LineKind.PARKED:
             return ((one_line(line.note), WAITING), took)
         case LineKind.EXPIRY:
@@ -127,7 +135,7 @@ def _decision(line: Line) -> Sequence[Part]:
 
 
 def _terms(opened: timedelta, asked: Asked) -> str:
-    terms = f"wait {short_id(asked.wait_id)}, asked of {one_line(' or '.join(asked.approvers)) or 'anybody'}"
+    terms = f"wait {short_id(asked.wait_id)}, for {one_line(' or '.join(asked.approvers)) or 'anybody'}"
     if asked.status is not ExpectationStatus.OPEN or asked.deadline is None:
         return terms
     left = asked.deadline - opened - asked.waited

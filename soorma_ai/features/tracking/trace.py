@@ -201,9 +201,9 @@ class _Tree:
     def _turn(self, plan: PlanDetails, turn: _TurnRows, level: int) -> Line:
         came = next((step for step in turn.steps if step.kind in ARRIVALS), None)
         event, met = self._events.get(turn.cause_id), self._met_by.get(turn.cause_id)
-        what, note = heading(came) if came else (met.subject if met else event.type if event else "", "came")
+        what, note = heading(came) if came else (met.subject if met else event.type if event else "", "arrived")
         if came and came.kind is StepKind.GOAL and event:
-            note += f" from {event.user_id if event.source == CLIENT else plain_name(event.source)}"
+            note = f"requested by {event.user_id if event.source == CLIENT else plain_name(event.source)}"
         lines = [decision_line(entry, self.start) for entry in turn.decisions]
         lines += [self._event(made, level) for made in self._own_events(plan, turn)]
         lines += [line for step in turn.steps if (line := self._step(plan, turn, step, level))]

@@ -121,9 +121,7 @@ def _skill(name: str, found: Sequence[RegisteredEvent]) -> AgentSkill:
 def _schemas(goals: Sequence[RegisteredEvent]) -> AgentExtension:
     told: JsonObject = {name: compact(_shapes(found[0].definition)) for name, found in by_name(goals).items()}
     return AgentExtension(
-        uri=SCHEMAS,
-        description="JSON Schemas of what each skill takes and gives, as JSON text.",
-        params=struct_of(told),
+        uri=SCHEMAS, description="JSON Schemas of each skill's input and output, as JSON text.", params=struct_of(told)
     )
 
 

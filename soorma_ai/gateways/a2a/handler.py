@@ -332,7 +332,7 @@ def _updates(standing: PlanTaskState) -> Iterator[Event]:
 
 def caller_of(visit: Visit) -> tuple[Visit, Client]:
     if visit.client is None:
-        raise InternalError("nobody said who calls")
+        raise InternalError("the call has no caller")
     return visit, visit.client
 
 

@@ -99,7 +99,7 @@ def _rejection(gate: Expectation) -> str | None:
     if gate.answer is None:
         waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
         silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT
-        return "nobody approved it in time" if waited and silence is AnswerDecision.REJECT else None
+        return "it was not approved in time" if waited and silence is AnswerDecision.REJECT else None
     if gate.answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
         return None
     said = gate.answer.note or gate.answer.payload.get("note")

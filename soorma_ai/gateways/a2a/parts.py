@@ -100,7 +100,7 @@ def payload_of(words: str, data: JsonObject, schema: JsonObject) -> JsonObject:
     if field is None:
         if data:
             return data
-        raise InvalidParamsError(f"these words alone do not say what is asked for: give a part with data as {JSON}")
+        raise InvalidParamsError(f"text alone is not enough for this skill: give a part with data as {JSON}")
     return {field: words, **data}
 
 

@@ -63,8 +63,9 @@ class Question(Struct, frozen=True):
     @property
     def subject(self) -> str:
         about = self.wait.proposed_event or self.wait.expected_event
-        asks = f"{self.wait.agent} asks about {about}: {self.wait.reason}"
-        return f"{self.claim.given_by} hands you this: {asks}" if self.claim else asks
+        need = "Approval" if self.wait.proposed_event else "Answer"
+        asks = f"{need} needed: {self.wait.message or about}"
+        return f"Assigned to you by {self.claim.given_by}: {asks}" if self.claim else asks
 
     @property
     def message_id(self) -> str:
@@ -146,7 +147,7 @@ class UserAgent(Agent):
                 faults[name] = await self._tell(context, wait, recipient, claim) or faults.get(name)
         await self._keep(context, event, wait, faults)
         if failed := {name: fault for name, fault in faults.items() if fault}:
-            said = "; ".join(f"{name} was not told: {fault!r}" for name, fault in failed.items())
+            said = "; ".join(f"{name} was not notified: {fault!r}" for name, fault in failed.items())
             raise Retry(said, after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
 
     async def _tell(
@@ -177,7 +178,7 @@ class UserAgent(Agent):
         if self._links is None:
             return None
         if person.roles is None:
-            raise ConfigError("a link is for a person with roles, of which there may be none; the root needs no link")
+            raise ConfigError("a link is for a person with roles, maybe none; the root needs no link")
         until = min(wait.deadline or now + LINK_LASTS, now + LONGEST)
         return self._links.url(
             Link("question", wait.wait_id, person.tenant_id, person.user_id, person.roles, now, until)

@@ -13,6 +13,7 @@ from typing import TextIO
 from soorma_ai.gateways.user_agent.agent import Question
 from soorma_ai.gateways.webhooks.addresses import open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
+from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.surfaces.terminal.escapes import printable
 
 SECONDS = 30.0
@@ -21,15 +22,22 @@ SECONDS = 30.0
 def tell(question: Question) -> str:
     """Return a question as text, complete in itself."""
     wait = question.wait
-    lines = [f"{question.claim.given_by} hands you this.", ""] if question.claim else []
-    lines += [wait.message or wait.reason, ""]
+    lines = [f"Assigned to you by {question.claim.given_by}.", ""] if question.claim else []
+    lines += [wait.message or wait.reason, "", f"Requested by: {wait.agent}"]
+    lines += [f"Reason: {wait.reason}"] if wait.message and wait.reason else []
     if wait.proposed_event:
-        lines += [f"What would be done: {wait.proposed_event}", json.dumps(wait.proposed_data, indent=2), ""]
-    lines += [f"Possible answers: {', '.join(wait.allowed_decisions)}"]
+        lines += ["", f"Request: {wait.proposed_event}", json.dumps(wait.proposed_data, indent=2)]
+    lines += ["", f"Answers: {', '.join(wait.allowed_decisions)}"]
     if wait.deadline:
-        lines += [f"Until {wait.deadline:%Y-%m-%d %H:%M} UTC; after that it counts as: {wait.on_expiry}"]
-    lines += ["", f"Answer here: {question.link}" if question.link else f"soorma answer {wait.wait_id}"]
+        lines += [f"Deadline: {wait.deadline:%Y-%m-%d %H:%M} UTC; without an answer: {wait.on_expiry}"]
+    lines += ["", f"Answer here: {question.link}" if question.link else _command(wait)]
     return "\n".join(lines) + "\n"
+
+
+def _command(wait: Wait) -> str:
+    if wait.proposed_event:
+        return f"soorma approve {wait.wait_id}, or soorma reject {wait.wait_id}"
+    return f"soorma answer {wait.wait_id} --data '{{...}}'"
 
 
 @dataclass(frozen=True)

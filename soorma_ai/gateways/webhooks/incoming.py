@@ -51,7 +51,7 @@ class Hook(Agent):
         for_agent: str | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
-        super().__init__(name, "Takes what another system posts.", **options)
+        super().__init__(name, "Receives the posts of another system.", **options)
         if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
             raise ConfigError(f"a hook is called by its name in a URL: give letters, digits, - and _, not {name!r}")
         self._verifier = verifier
@@ -97,7 +97,7 @@ class Hook(Agent):
         if not (is_reply or is_fact):
             raise LocalProtocolError(
                 f"hook {self.name!r} does not make {came.event_type!r} on {topic}: name it in events_produced, or bind "
-                "the hook by for_agent= to the agent whose replies it brings"
+                "the hook by for_agent= to the agent of its replies"
             )
         tenant = self.tenant_id or Lineage().tenant_id
         return new_event(
@@ -118,13 +118,13 @@ def read(post: Post) -> JsonObject:
         try:
             pairs = parse_qsl(post.body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=1_000)
         except ValueError as error:
-            raise RemoteProtocolError(f"what was posted is no form: {error}") from error
+            raise RemoteProtocolError(f"the body is not a form: {error}") from error
         form: dict[str, Json] = dict(pairs)
         return form
     try:
         told: object = from_json(post.body)
     except ValueError as error:
-        raise RemoteProtocolError(f"what was posted is no JSON: {error}") from error
+        raise RemoteProtocolError(f"the body is not JSON: {error}") from error
     if not isinstance(told, dict):
-        raise RemoteProtocolError(f"what was posted is {type(told).__name__}, and an object was expected")
-    return json_object("what was posted", cast("dict[str, object]", told))
+        raise RemoteProtocolError(f"the body is {type(told).__name__}; an object was expected")
+    return json_object("the body", cast("dict[str, object]", told))

@@ -70,7 +70,7 @@ class Webhook(Agent):
         except OSError as error:
             raise self._again(context, f"it cannot be reached: {error}") from error
         if status == _GONE:
-            raise ConfigError(f"{self.url} answered 410: nobody there wants these any more; stop {self.name!r}")
+            raise ConfigError(f"{self.url} answered 410: it takes no more posts; stop {self.name!r}")
         if not httpx.codes.is_success(status):
             raise self._again(context, f"it answered {status}")
 

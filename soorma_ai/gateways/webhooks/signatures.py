@@ -148,7 +148,7 @@ def _must_fit(given: Iterable[str], expected: Iterable[str]) -> None:
     wanted = [one.encode() for one in expected]
     fits = [hmac.compare_digest(one.encode(), other) for one in given for other in wanted]
     if not any(fits):
-        raise Unauthenticated("the signature does not fit: the secret differs, or what was signed was changed")
+        raise Unauthenticated("the signature does not fit: the secret differs, or the body was changed")
 
 
 def _id_in(body: bytes, name: str) -> str:

@@ -1,4 +1,4 @@
-"""A bar chart as SVG text: attributes and classes only, so that it may stand where no inline style may."""
+"""A bar chart as SVG text: attributes and classes only, for pages without inline styles."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr

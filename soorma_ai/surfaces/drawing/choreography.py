@@ -1,4 +1,4 @@
-"""The graph of a choreography: which agent's events reach whom, as far as registrations tell."""
+"""Graph of a choreography: the events between agents, by their registrations."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -26,8 +26,11 @@ def graph_of_registry(
     marks: Mapping[str, Mark] = MappingProxyType({}),
     most: int = MOST_NODES,
 ) -> Graph:
-    """Return agents and the events that they take and make. `live` are the agents that live, `marks` are notes by
-    the name of an event. A planner may ask for whatever request another takes; of several, one node asks for all."""
+    """Return agents and the events they take and make.
+
+    `live` are the names of the running agents, `marks` are notes by the name of an event. A planner may publish any
+    request that another agent takes; one node stands for several such planners.
+    """
     known = [one for one in registered if one.definition.topic is not EventTopic.SYSTEM_EVENTS]
     heard = {_event_id(one) for one in known if one.role is not EventRole.MAKES}
     shown = [one for one in known if one.definition.topic is not EventTopic.ACTION_RESULTS or _event_id(one) in heard]
@@ -47,7 +50,7 @@ def graph_of_registry(
 
 
 def _weight(one: RegisteredEvent) -> tuple[bool, bool, str, str]:
-    """Return what sorts goals and planners to the beginning, where the drawing begins."""
+    """Return a sort key with goals and planners first, where the drawing begins."""
     return one.role is not EventRole.TAKES_AS_GOAL, one.kind is not AgentKind.PLANNER, one.agent, _event_id(one)
 
 

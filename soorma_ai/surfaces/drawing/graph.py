@@ -34,7 +34,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """Kinds of edges. LATER only says that one thing came after another, and MAYBE that one can lead to another."""
+    """Kinds of edges. LATER is order in time alone, and MAYBE a possible cause."""
 
     CAUSE = "cause"
     LATER = "later"
@@ -42,8 +42,8 @@ class EdgeKind(StrEnum):
 
 
 class Node(Struct, frozen=True):
-    """`label` and `note` are as others wrote them; what is drawn of them is harmless and bounded. `place` is the
-    fragment of the page that tells more."""
+    """Node of a graph. `label` and `note` are foreign text; they are drawn escaped and bounded. `place` is the fragment
+    of the detailed page."""
 
     id: str
     label: str
@@ -62,7 +62,7 @@ class Edge(Struct, frozen=True):
 
 
 class Graph(Struct, frozen=True):
-    """`more` counts the nodes that are left out."""
+    """A drawn graph. `more` counts the omitted nodes."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -89,8 +89,8 @@ def make_graph(nodes: Iterable[Node], edges: Iterable[Edge], most: int = MOST_NO
 
 
 def visible(text: str) -> str:
-    """Return text on one line, in which nothing acts on what stands around it: no controls, no turning of direction,
-    nothing that XML cannot hold."""
+    """Return text on one line, safe in its surroundings: no control characters, no changes of direction, only
+    characters that XML can hold."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in " ".join(text.split()))
 
 
@@ -111,5 +111,5 @@ def title_of(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return the columns that a text takes in a font of one width."""
+    """Return the columns of a text in a font of one width."""
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)

@@ -1,7 +1,7 @@
-"""A place for each node of a graph, in layers: what leads to something stands in a layer before it.
+"""Layout of a graph in layers: a cause stands in a layer before its effect.
 
-Edges that close a circle are turned around for that; one over several layers has a bend in each between. The order in
-a layer is by the neighbours' mean place, and places are as near to the neighbours' as the nodes beside leave room.
+Edges of a circle are turned around for that; an edge over several layers has a bend in each between. The order in a
+layer is by the neighbours' mean place, and places are as near to the neighbours' as the nodes beside leave room.
 """
 
 from collections import defaultdict
@@ -43,7 +43,7 @@ class Box(Struct, frozen=True):
 
 
 class Path(Struct, frozen=True):
-    """An edge, and the points that it goes through, from its source to its target. Its label stands at `middle`."""
+    """An edge, and its points from its source to its target. Its label stands at `middle`."""
 
     edge: Edge
     points: tuple[Point, ...]
@@ -87,8 +87,8 @@ def _width_of_label(edge: Edge) -> float:
 
 
 class _LayoutEdge(Struct, frozen=True):
-    """An edge as it is drawn: from `first` to `last`, which is turned around where it closes a circle. Where it has a
-    label, there is a layer between for that."""
+    """A drawn edge: from `first` to `last`, turned around where it closes a circle. A label has a layer between of its
+    own."""
 
     edge: Edge
     first: str
@@ -100,14 +100,14 @@ class _LayoutEdge(Struct, frozen=True):
 
 
 class _Chain(Struct, frozen=True):
-    """A link with the ids that it goes through, which has a bend in each layer between."""
+    """A link with its ids, with a bend in each layer between."""
 
     link: _LayoutEdge
     ids: tuple[str, ...]
 
     @property
     def middle(self) -> str | None:
-        """The bend at which the label stands."""
+        """The bend of the label."""
         return self.ids[len(self.ids) // 2] if len(self.ids) > 2 else None
 
 
@@ -136,8 +136,8 @@ def _without_circles(graph: Graph) -> list[_LayoutEdge]:
 
 
 def _layers(graph: Graph, links: Iterable[_LayoutEdge]) -> dict[str, int]:
-    """Return the layer of each node: behind the last of those that lead to it. What nothing leads to stands right
-    before the first that it leads to."""
+    """Return the layer of each node: behind the last of its predecessors. A node without predecessors stands right
+    before its first successor."""
     onward, before = defaultdict[str, list[_LayoutEdge]](list), defaultdict[str, int](int)
     for link in links:
         onward[link.first].append(link)
@@ -178,7 +178,7 @@ def _labels(chains: Iterable[_Chain]) -> Iterator[tuple[str, tuple[float, float]
 
 
 def _links(chains: Iterable[tuple[str, ...]]) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
-    """Return what stands before and behind each id, one layer away."""
+    """Return the neighbours before and behind each id, one layer away."""
     before, behind = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for chain in chains:
         for a, b in pairwise(chain):
@@ -220,10 +220,10 @@ def _across(
 
 
 def _spread(row: Sequence[str], wanted: Sequence[float], sizes: Mapping[str, float]) -> dict[str, float]:
-    """Return the places nearest to those that are wanted, by squares, at which nothing overlaps.
+    """Return the places nearest to the wanted ones, by squares, without an overlap.
 
-    With the room that those before take away subtracted, that is the nearest series that never falls: neighbours that
-    fall are pooled at their mean.
+    With the room of the predecessors subtracted, this is the nearest series that never falls: neighbours that fall are
+    pooled at their mean.
     """
     offsets, room = list[float](), 0.0
     for number, id in enumerate(row):

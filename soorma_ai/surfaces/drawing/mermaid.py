@@ -15,7 +15,7 @@ _STYLED = frozenset({"people", "decision"})
 
 
 def write(graph: Graph, direction: Direction = Direction.DOWN) -> str:
-    """Return the flowchart. Ids are numbers, and all text is spelled in entities, so that nothing in it is syntax."""
+    """Return the flowchart. Ids are numbers, and all text is spelled in entities, so nothing in it is syntax."""
     ids = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = [f"flowchart {'TD' if direction is Direction.DOWN else 'LR'}"]
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""A graph as SVG text: attributes and classes only, so that it may stand where no inline style may."""
+"""A graph as SVG text: attributes and classes only, for pages without inline styles."""
 
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
@@ -10,7 +10,7 @@ _HEAD = "M0 0 L8 4 L0 8 z"
 
 
 def draw(graph: Graph, title: str, direction: Direction = Direction.DOWN, style: str = "") -> str:
-    """Return the SVG. `style` is CSS of our own that it takes along when it stands alone; else its page has it."""
+    """Return the SVG. `style` is its CSS in a file of its own; within a page, the page has it."""
     drawing = lay_out(graph, direction)
     width, height = max(drawing.width, 1.0), max(drawing.height, 1.0)
     labelled = f' aria-label={quoteattr(title_of(title))} viewBox="0 0 {width:.0f} {height:.0f}"'
@@ -64,7 +64,7 @@ def _curve(points: tuple[Point, ...], direction: Direction) -> str:
 
 
 def _steps(here: Point, rest: list[Point], direction: Direction) -> Iterator[str]:
-    """Yield a bend from each point to the next, which leaves and comes along the layers' way."""
+    """Yield a bend from each point to the next, along the layers' way at both ends."""
     for there in rest:
         (x1, y1), (x2, y2) = here, there
         if direction is Direction.DOWN:

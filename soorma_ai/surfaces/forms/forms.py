@@ -1,7 +1,7 @@
-"""Forms for people, made from JSON Schema: the fields that are shown.
+"""Forms for people, made from JSON Schema: the shown fields.
 
-Fields are named by their place in the value, as `$.lines[0].amount`. What is as it was shown stays exactly as it was,
-whatever a browser makes of it; so does what has no field. What a form cannot show is typed as JSON.
+Fields are named by their place in the value, as `$.lines[0].amount`. An unchanged field keeps its exact value, whatever
+a browser makes of it; so does a value without a field. A value beyond the form's means is typed as JSON.
 """
 
 import json
@@ -39,15 +39,15 @@ _LONG = 80
 
 
 class Choice(Struct, frozen=True):
-    """`typed` is what a form sends."""
+    """Input of a field. `typed` is the text from a form."""
 
     typed: str
     label: str
 
 
 class FormField(Struct, frozen=True):
-    """`text` is what stands in it. `origin` of an item is its place in the list as it was. What is `kept` is shown and
-    not changed."""
+    """Field of a form. `text` is its content. `origin` of an item is its place in the original list. A `kept` field is
+    shown and not changed."""
 
     name: str
     label: str
@@ -64,18 +64,18 @@ class FormField(Struct, frozen=True):
 def form_of(
     document: JsonObject, value: Found, typed: Typed | None = None, faults: Mapping[str, str] | None = None
 ) -> FormField:
-    """Return the fields for a value of this schema, and in them what was `typed` of late."""
+    """Return the fields for a value of this schema, with the latest input in `typed`."""
     maker = _Maker(typed or {}, faults or {})
     return maker.make(plain_schema(document), value, _FieldPlace(ROOT, "", True))
 
 
 def add_item(typed: Typed, name: str) -> dict[str, str]:
-    """Return what was typed with one more item in a list."""
+    """Return the input with one more item in a list."""
     return {**typed, count_name(name): str(min(item_count(typed, name, 0) + 1, MOST_ITEMS))}
 
 
 def remove_item(typed: Typed, name: str, place: int) -> dict[str, str]:
-    """Return what was typed without an item of a list; those behind it move up."""
+    """Return the input without an item of a list; those behind it move up."""
     count = item_count(typed, name, 0)
     if not 0 <= place < count:
         return dict(typed)
@@ -168,7 +168,7 @@ def _label_of(value: Json) -> str:
 
 
 def _bounds(shape: FieldShape) -> str:
-    """Return in words what may be typed."""
+    """Return the accepted input of a field, in words."""
     schema = shape.schema
     words = {
         "minimum": "at least {}",

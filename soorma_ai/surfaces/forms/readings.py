@@ -1,4 +1,4 @@
-"""Forms that people sent: the value that becomes of what was typed, and what is wrong with it."""
+"""Submitted forms: the new value, and its faults."""
 
 import json
 import math
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,4})?", re.ASCII)
 
 
 class FormReading(Struct, frozen=True):
-    """The value of a form, and what is wrong with it by the names of fields; `others` is wrong with none of them."""
+    """The value of a form, and its faults by the names of fields; `others` are faults of no field."""
 
     value: Json
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -44,7 +44,7 @@ class FormReading(Struct, frozen=True):
 
 
 def read_form(document: JsonObject, base: Found, typed: Typed) -> FormReading:
-    """Return what becomes of a value by what was typed, judged by the schema."""
+    """Apply the input to a value, and judge the result by the schema."""
     value, reader = _read(document, base, typed)
     faults, others = dict(reader.faults), list[str]()
     for one in violations(document, value):
@@ -58,7 +58,7 @@ def read_form(document: JsonObject, base: Found, typed: Typed) -> FormReading:
 
 
 def read_value(document: JsonObject, base: Found, typed: Typed) -> Json:
-    """Return what becomes of a value by what was typed, as it is judged."""
+    """Apply the input to a value, with its faults."""
     return _read(document, base, typed)[0]
 
 

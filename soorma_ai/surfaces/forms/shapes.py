@@ -1,7 +1,5 @@
-"""How values are shown in forms for people, by their schema: as groups and lists, as text, numbers and choices.
-
-What a form cannot show is typed as JSON, and what is too long for that is kept as it is.
-"""
+"""Shapes of values in forms for people, by their schema: groups and lists, text, numbers and choices. A value beyond
+the form's means is typed as JSON; one too long for that is kept unchanged."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +26,7 @@ Typed = Mapping[str, str]
 
 
 class Absent:
-    """No value at all, which null is not."""
+    """No value at all, unlike null."""
 
 
 ABSENT = Absent()
@@ -48,7 +46,7 @@ def plain_schema(document: JsonObject) -> Json:
 
 
 def shape_of(schema: Json, value: Found, level: int) -> FieldShape:
-    """Return how a value of this schema is shown; a value that does not fit it is shown as JSON."""
+    """Return the field kind for a value of this schema; a value that does not fit it is shown as JSON."""
     plain, may_be_null = _without_null(schema)
     shape = _shape_by_schema(plain, level, may_be_null=may_be_null)
     if isinstance(value, Absent | None):
@@ -95,7 +93,7 @@ def _text_kind(schema: JsonObject) -> Literal["text", "lines"]:
 
 
 def _without_null(schema: Json) -> tuple[JsonObject, bool]:
-    """Return what a value must be unless it is null, and whether it may be."""
+    """Return the schema of a nullable value without null, and whether null is allowed."""
     if not isinstance(schema, dict):
         return {}, False
     for keyword in ("anyOf", "oneOf", "allOf"):
@@ -121,7 +119,7 @@ def members_of(schema: JsonObject) -> tuple[dict[str, Json], frozenset[str]]:
 
 
 def text_of(value: Found, kind: Kind) -> str:
-    """Return what stands in a field for a value."""
+    """Return the text of a field for a value."""
     if isinstance(value, Absent) or (value is None and kind != "json"):
         return ""
     if isinstance(value, str) and kind in ("text", "lines", "date"):
@@ -134,7 +132,7 @@ def text_of(value: Found, kind: Kind) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Return text with the line breaks that it had before a browser sent it."""
+    """Return text with its line breaks from before the browser."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -160,10 +158,10 @@ def below(name: str, part: str | int) -> str:
 
 
 def count_name(name: str) -> str:
-    """Return the name of the hidden field that tells how many items a list has."""
+    """Return the name of the hidden field for the number of a list's items."""
     return f"{name}#"
 
 
 def origin_name(name: str) -> str:
-    """Return the name of the hidden field that tells which item of the list as it was this one is."""
+    """Return the name of the hidden field for an item's place in the original list."""
     return f"{name}@"

@@ -1,4 +1,4 @@
-"""Text that others wrote, made harmless for a terminal. Imports nothing heavy: help is made with this."""
+"""Foreign text, made harmless for a terminal. Imports nothing heavy: help is made with this."""
 
 import re
 
@@ -12,7 +12,7 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Spell out every character that would do something and not be seen; line breaks stay."""
+    """Spell out every invisible control character; line breaks stay."""
     return _ODD.sub(_visible, text)
 
 

@@ -1,4 +1,4 @@
-"""The properties that a schema asks for: described to people, and read from what they type."""
+"""Input of the properties of a schema: described to people, and read from typed text."""
 
 import json
 
@@ -25,7 +25,7 @@ class PromptField(Struct, frozen=True):
         return " | ".join(one_line(kind) for kind in self._kinds) or "JSON"
 
     def parse(self, text: str) -> Json:
-        """Raise ValueError for what is none of its kind; whether it fits the whole schema is judged elsewhere."""
+        """Raise ValueError for text of the wrong kind; the caller judges it by the whole schema."""
         values, kinds = self._values, self._kinds
         if values is not None:
             return _among(values, text)
@@ -55,7 +55,7 @@ class PromptField(Struct, frozen=True):
 
 
 def fields(schema: JsonObject) -> list[PromptField]:
-    """Return an empty list for a schema that names no properties."""
+    """Return the properties of a schema; an empty list without properties."""
     shape = inline(schema)
     properties, required = shape.get("properties"), shape.get("required")
     needed = required if isinstance(required, list) else []
@@ -77,4 +77,4 @@ def _among(values: list[Json], text: str) -> Json:
     for value in values:
         if text == (value if isinstance(value, str) else json.dumps(value)):
             return value
-    raise ValueError(f"{one_line(text)!r} is none of {', '.join(json_line(value) for value in values)}")
+    raise ValueError(f"{one_line(text)!r} is not one of {', '.join(json_line(value) for value in values)}")

@@ -1,4 +1,4 @@
-"""Lines from standard input without a thread, so that a question can be taken back when somebody else answers it."""
+"""Lines from standard input without a thread, so that a question can be withdrawn after another person's answer."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import sys
 
 
 class Keyboard:
-    """Standard input, a line at a time. Reads no more than it was asked for, as a terminal gives it."""
+    """Standard input, a line at a time, without reading ahead."""
 
     def __init__(self) -> None:
         self._descriptor = sys.stdin.fileno()
@@ -14,7 +14,7 @@ class Keyboard:
         self._has_ended = False
 
     async def line(self, question: str) -> str | None:
-        """Return what is typed; None at the end of the input."""
+        """Return the typed line; None at the end of the input."""
         sys.stderr.write(question)
         sys.stderr.flush()
         while b"\n" not in self._read and not self._has_ended:

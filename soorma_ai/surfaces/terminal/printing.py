@@ -36,7 +36,7 @@ def text_of(parts: Iterable[Part]) -> Text:
 
 
 class Printer:
-    """Writes to what stdout (or stderr) is when it is made."""
+    """Writes to stdout (or stderr), as it is at construction."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         self.console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -76,12 +76,12 @@ class Printer:
             self.tree(below, depth + 1)
 
     def rows(self, rows: Iterable[Sequence[str]]) -> None:
-        """Print them tab-separated, for programs that read lines."""
+        """Print rows tab-separated, for programs."""
         for row in rows:
             self._write("\t".join(row))
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Print it for a terminal; the last column takes the rest of the line, or where that is narrow lines of its
+        """Print rows for a terminal; the last column takes the rest of the line, or in narrow terminals lines of its
         own."""
         texts = [[text_of((part,)) for part in row] for row in rows]
         cells = [[Text(title, style=DIM) for title in titles], *texts]
@@ -113,7 +113,7 @@ class Printer:
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
-    """Print ASCII, so that nothing in it can do anything to a terminal. Spans are seconds."""
+    """Print ASCII, without effects on a terminal. Spans are seconds."""
     written = to_jsonable_python(value, timedelta_mode="float", fallback=plain)
     sys.stdout.write(json.dumps(written, indent=indent) + "\n")
     sys.stdout.flush()

@@ -25,7 +25,7 @@ def traceback_lines(error: BaseException, depth: int = 0) -> Iterator[str]:
 
 
 def _links(error: BaseException) -> Iterator[tuple[BaseException, str]]:
-    """Yield an error and its causes, each with the words that lead on from it."""
+    """Yield an error and its causes, each with its joining words."""
     seen, found, told = set[int](), error, ""
     while id(found) not in seen:
         seen.add(id(found))

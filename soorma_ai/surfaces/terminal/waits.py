@@ -15,27 +15,27 @@ INDENT = 10
 
 
 def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
-    """Print it, with all that is held: nobody can approve what they have not seen."""
+    """Print a question, with the whole held payload: an approver has to see it."""
     held = wait.proposed_event is not None
     printer.line(
         (f"{short_id(wait.wait_id):<{INDENT}}", WAITING),
         (one_line(wait.expected_event), BOLD),
-        " needs approval" if held else " is asked for",
+        " needs approval" if held else " needs an answer",
         (f"  {time_left(wait.deadline, now)}", WAITING if wait.deadline else DIM),
     )
-    who = one_line(" or ".join(wait.approvers)) or "anybody"
+    audience = one_line(" or ".join(wait.approvers)) or "anybody"
     if wait.escalates_at is not None and wait.approvers:
         escalated = now >= wait.escalates_at
-        when = "by now" if escalated else f"in {span(wait.escalates_at - now)}"
-        who += f", and {when} of {one_line(' or '.join(wait.escalate_to))}"
+        when = "now" if escalated else f"in {span(wait.escalates_at - now)}"
+        audience += f", and {when} for {one_line(' or '.join(wait.escalate_to))}"
     printer.line(
-        (f"{_owner(wait, goal)}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM),
+        (f"{_owner(wait, goal)}, requested by {one_line(wait.agent)} {ago(wait.opened_at, now)}, for {audience}", DIM),
         indent=INDENT,
     )
     if wait.claim is not None:
-        given = f", given by {one_line(wait.claim.given_by)}" if wait.claim.given_by else ""
+        given = f", by {one_line(wait.claim.given_by)}" if wait.claim.given_by else ""
         printer.line(
-            (f"in the hands of {one_line(wait.claim.user_id)} until {local_time(wait.claim.until)}{given}", WAITING),
+            (f"assigned to {one_line(wait.claim.user_id)} until {local_time(wait.claim.until)}{given}", WAITING),
             indent=INDENT,
         )
     if wait.message:
@@ -45,7 +45,7 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
     else:
         printer.line(describe_fields(wait.response_schema), indent=INDENT, label="answer with ")
     decisions = ", ".join(wait.allowed_decisions)
-    default = f"; {wait.on_expiry} when the time is over" if held else ""
+    default = f"; without an answer: {wait.on_expiry}" if held else ""
     printer.line((f"possible: {decisions}{default}", DIM), indent=INDENT)
 
 
@@ -56,7 +56,7 @@ def _owner(wait: Wait, goal: str) -> str:
 
 
 def commands(wait: Wait, access: Access) -> list[str]:
-    """Return the commands that answer it, to copy. A server knows by the token which roles who answers has."""
+    """Return the commands that answer it, to copy. A server knows the roles by the token."""
     role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers and access.server is None else ""
     id = f"{short_id(wait.wait_id)}{role}{access.flags}"
     held = wait.proposed_event is not None

@@ -36,7 +36,7 @@ def offset(time: timedelta) -> str:
 
 
 def offset_cell(time: timedelta) -> str:
-    """Return the offset as a cell of a column, which holds milliseconds and years alike."""
+    """Return the offset as a cell of a column with milliseconds and years alike."""
     return f"{offset(time):<{OFFSET_WIDTH}}"
 
 
@@ -61,7 +61,7 @@ def local_time(moment: datetime) -> str:
 
 
 def resting(rest: Rest) -> str:
-    return "being tried again" if rest.until is None else f"sleeps until {local_time(rest.until)}"
+    return "retrying" if rest.until is None else f"sleeps until {local_time(rest.until)}"
 
 
 def json_line(value: Json, size: int | None = None) -> str:
@@ -75,14 +75,14 @@ def short_id(id: str) -> str:
 
 
 def cost(usd: float | None) -> str:
-    """Return dollars; the price of a single call is small and gets the digits that tell it from nothing."""
+    """Return dollars; a small price gets enough digits to differ from nothing."""
     if usd is None:
         return "price unknown"
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
 def cost_so_far(spent: Spent) -> str:
-    """Return what is spent. A part of unknown price makes it a least amount, or unknown."""
+    """Return the cost in words. A part of unknown price makes it a least amount, or unknown."""
     if spent.cost_usd is None and spent.at_least_usd > 0:
         return f"at least {cost(spent.at_least_usd)}"
     return cost(spent.cost_usd)
@@ -119,7 +119,7 @@ def _dollars(spent: Spent, limits: Limits) -> str:
 
 
 def _reserved(held: Reserved) -> list[str]:
-    """Say what calls in flight may cost."""
+    """Return the possible cost of calls in flight, in words."""
     if not held.tokens:
         return []
     dollars = f" and {cost(held.cost_usd)}" if held.cost_usd else ""

@@ -60,7 +60,7 @@ reject = _command(AnswerDecision.REJECT, f"Reject a request.\n\n{_WHICH}", _reas
 def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None, **given: Any) -> None:
     """Answer a question with data.
 
-    To change what is held for approval: --decision edit --data '{"data": {the new payload}}'.
+    To change a payload before its approval: --decision edit --data '{"data": {the new payload}}'.
     """
     _answer(access, wait, decision, data, **given)
 
@@ -91,7 +91,7 @@ def _answer(
         detail = f": {one_line(outcome.detail)}" if outcome.detail else ""
         Printer().line((str(outcome), GOOD if is_accepted else BAD), f" {short_id(wait_id)}{detail}")
     if is_accepted and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; the plan goes on when they do")
+        Printer(stderr=True).line("No agents running on this store; the plan continues when they start.")
     if not is_accepted:
         raise click.exceptions.Exit(1)
 

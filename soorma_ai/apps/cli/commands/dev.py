@@ -1,4 +1,4 @@
-"""`soorma dev`: agents, their platform over HTTP with its pages, and a live log, begun anew when a source changes."""
+"""`soorma dev`: agents, their platform over HTTP with its pages, and a live log, with reload of changed sources."""
 
 import asyncio
 import json
@@ -40,8 +40,10 @@ _MOST_NAMED = 3
 
 @click.command()
 @click.argument("app", metavar="[MODULE:APP]", required=False)
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that you have; again for more.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 for a free one."
+)
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of yours; repeatable.")
 @click.option("--reload/--no-reload", default=True, show_default=True, help="Reload when a source changes.")
 @with_voice
 @with_access
@@ -148,7 +150,7 @@ def _look() -> Times:
 
 
 def _begin_anew() -> None:
-    """Run the very same command in the place of this process, in which old modules are loaded."""
+    """Restart: replace this process, with its old modules, by the same command."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

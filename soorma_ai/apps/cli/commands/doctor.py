@@ -1,4 +1,4 @@
-"""`soorma doctor`: what is set up, how it stands, and what to do about it."""
+"""`soorma doctor`: configuration and state, with suggested fixes."""
 
 import asyncio
 

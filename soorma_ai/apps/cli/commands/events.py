@@ -1,4 +1,4 @@
-"""`soorma events`: the log of everything that was ever published."""
+"""`soorma events`: the log of all published events."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -33,9 +33,9 @@ def events() -> None:
 
 
 @events.command()
-@click.option("--follow", "-f", is_flag=True, help="Go on with those that come, until the plan ends or Ctrl-C.")
-@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many of the past ones.")
-@click.option("--plan", type=PlanId(), help="Only those of this plan's tree.")
+@click.option("--follow", "-f", is_flag=True, help="Follow new events, until the plan ends or Ctrl-C.")
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Number of past events.")
+@click.option("--plan", type=PlanId(), help="Only events of this plan's tree.")
 @as_json
 @with_platform
 def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bool) -> None:
@@ -70,7 +70,7 @@ def show(access: Access, event: str) -> None:
 @as_json
 @with_platform
 def list_untaken(access: Access, limit: int, as_json: bool) -> None:
-    """List requests that no agent takes yet, the oldest first."""
+    """List requests without a taker, the oldest first."""
     found, now = look_up(access, lambda client: client.tracker.untaken(limit=limit)), SystemClock().now()
 
     def row(one: Untaken) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def list_untaken(access: Access, limit: int, as_json: bool) -> None:
         asked, target = clip(one_line(one.event_type), 40), clip(one_line(one.target or ""), 24)
         return asked, target, clip(one_line(one.asked_by), 24), owner, ago(one.since, now), time_left(one.until, now)
 
-    print_list(found, "nothing waits for an agent that takes it", row, (_UNTAKEN, cells), as_json=as_json)
+    print_list(found, "no requests without a taker", row, (_UNTAKEN, cells), as_json=as_json)
 
 
 async def _chosen_events(
@@ -127,7 +127,7 @@ async def _past(client: PlatformClient, root: str | None, limit: int) -> list[St
 
 
 def print_event(printer: Printer, event: EventEnvelope) -> None:
-    """Print one line on a terminal; what does not fit is in --json."""
+    """Print one line on a terminal; --json has the rest."""
     when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
     plan = f"  plan {short_id(event.plan_id)}" if event.plan_id else ""
     source, type = one_line(event.source), one_line(event.type)

@@ -1,4 +1,4 @@
-"""`soorma graph`: what caused what in a plan, or which agent's events reach whom, as a drawing."""
+"""`soorma graph`: a drawing of causes and effects in a plan, or of the events between agents."""
 
 from typing import Literal
 
@@ -25,8 +25,8 @@ Drawn = tuple[Graph, str, Direction]
 
 @click.command()
 @click.argument("plan", type=PlanId(), required=False)
-@click.option("--registry", is_flag=True, help="Draw which agent's events reach whom.")
-@click.option("--states", is_flag=True, help="Draw the plan's state machine, and where it stands.")
+@click.option("--registry", is_flag=True, help="Draw the events between agents.")
+@click.option("--states", is_flag=True, help="Draw the plan's state machine, with its state.")
 @click.option(
     "--format",
     "form",
@@ -37,11 +37,11 @@ Drawn = tuple[Graph, str, Direction]
 )
 @with_platform
 def graph(access: Access, plan: str | None, registry: bool, states: bool, form: Literal["mermaid", "svg"]) -> None:
-    """Draw what caused what in a plan, or the choreography of all agents."""
+    """Draw causes and effects in a plan, or the choreography of all agents."""
     if (plan is None) is not registry:
         raise click.UsageError("give the id of a plan, or --registry")
     if registry and states:
-        raise click.UsageError("--states are those of a plan: give its id, and not --registry")
+        raise click.UsageError("--states draws a plan: give its id, and not --registry")
 
     async def load(client: PlatformClient) -> Drawn:
         return await _of_plan(client, plan, states=states) if plan is not None else await _of_registry(client)
@@ -53,7 +53,7 @@ def graph(access: Access, plan: str | None, registry: bool, states: bool, form: 
 async def _of_plan(client: PlatformClient, plan: str, *, states: bool) -> Drawn:
     trace = await client.trace(await find_plan(client, plan))
     if not states:
-        return graph_of_plan(trace), f"What caused what in plan {trace.plan_id}", Direction.DOWN
+        return graph_of_plan(trace), f"Causes and effects in plan {trace.plan_id}", Direction.DOWN
     machine = states_in(trace)
     if not machine:
         raise NotFound(f"plan {trace.plan_id} has no states: leave out --states")
@@ -65,4 +65,4 @@ async def _of_registry(client: PlatformClient) -> Drawn:
     registered = await client.registry.events(live=False)
     live = {one.agent_id for one in await client.registry.query()}
     drawn = graph_of_registry(registered, live, marks_of(check_reach(registered, live)))
-    return drawn, "Which agent's events reach whom", Direction.RIGHT
+    return drawn, "Events between agents", Direction.RIGHT

@@ -14,12 +14,12 @@ from soorma_ai.surfaces.terminal.printing import DIM, Printer
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What the project is called.  [default: as DIR is]")
+@click.option("--name", metavar="NAME", help="Name of the project.  [default: that of DIR]")
 def init(folder: Path, name: str | None) -> None:
     """Write a small project into DIR, by default the current folder.
 
-    It has a planner, two tools, an approval, and tests, one of which replays a recording. It runs and passes its tests
-    without a network. No file is written over.
+    It has a planner, two tools, an approval, and tests, one of them with a recording. It runs and passes its tests
+    without a network. Existing files are never replaced.
     """
     names = names_of(name or folder.resolve().name)
     files = write_project(find_shipped("template"), folder, names)

@@ -90,9 +90,9 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:
-        Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
+        Printer().line("cancelling" if is_cancelled else "it has already ended", f" plan {plan_id}")
     if is_cancelled and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
+        Printer(stderr=True).line("No agents running on this store; the plan stops when its planner starts.")
     if not is_cancelled:
         raise click.exceptions.Exit(1)
 
@@ -104,7 +104,7 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, as_json: bool) -> None:
-    """Let a plan go on that was paused, or that needs an operator: its model asks again.
+    """Resume a plan that was paused, or that needs an operator: its model asks again.
 
     A plan needs an operator while its model refuses the set-up: a key, a quota, the model's name, a missing library.
     """
@@ -122,17 +122,17 @@ def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, 
     else:
         Printer().line(f"resumed plan {resumed[0]}" if plan else f"resumed {len(resumed)} plans")
     if resumed and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; a plan goes on when its planner runs")
+        Printer(stderr=True).line("No agents running on this store; a plan continues when its planner starts.")
 
 
 async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:
-    """Return by plan why those sleep that do, of many of the first ones."""
+    """Return the reasons of sleeping plans by plan, of many of the first ones."""
     asleep = [plan.plan_id for plan in found if plan.status is PlanStatus.PAUSED][:MOST_EXPLAINED]
     return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
 
 
 async def _lines(client: PlatformClient, status: str | None, limit: int) -> dict[str, PlanLine]:
-    """Return by plan what the newest ones spent and wait for."""
+    """Return the costs and the open waits of the newest plans, by plan."""
     found, before = dict[str, PlanLine](), 0
     while len(found) < limit:
         page = await client.tracker.plans(status=status, before=before, limit=min(limit - len(found), MOST_AT_ONCE))
@@ -150,4 +150,4 @@ def _write(page: Path, trace: Trace) -> None:
         page.write_text(report(trace), encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
-    Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")
+    Printer(stderr=True).line(f"{page} shows plan {trace.plan_id}; it contains the plan's inputs and prompts")

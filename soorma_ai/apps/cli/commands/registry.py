@@ -1,4 +1,4 @@
-"""`soorma registry`: agents, the events that they have registered, and what is wrong with these."""
+"""`soorma registry`: agents, their registered events, and faults of these."""
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
@@ -21,10 +21,10 @@ from soorma_ai.surfaces.terminal.wording import json_line
 
 _TITLES = {
     EventFault.NO_DESCRIPTION: "without a description",
-    EventFault.SAME_WORDS: "told in the same words",
-    EventFault.NOBODY_TAKES: "taken by nobody",
-    EventFault.NOBODY_PURSUES: "pursued by nobody",
-    EventFault.UNHEARD: "heard by nobody",
+    EventFault.SAME_WORDS: "the same description",
+    EventFault.NOBODY_TAKES: "without a taker",
+    EventFault.NOBODY_PURSUES: "without a planner",
+    EventFault.UNHEARD: "without a listener",
     EventFault.CIRCLE: "in a circle",
 }
 _AGENTS = ("AGENT", "KIND", "VERSION", "STATUS", "HANDLES", "EMITS")
@@ -42,11 +42,12 @@ def registry() -> None:
 @as_json
 @with_platform
 def check(access: Access, as_json: bool) -> None:
-    """Name events that planners will not find or cannot tell apart, and those that lead nowhere or in circles.
+    """Check the registered events, and suggest fixes.
 
-    Says what to do about them, and exits with 1 where something is wrong; facts that nobody hears, and circles, may be
-    meant. Looks at what agents take, those that are gone too; while any lives, what only those take that are gone is
-    taken by nobody. Circles are found by what agents say they make, and by what they made: the last 2,000 events.
+    Finds events that planners cannot find or tell apart, dead ends and circles. Exits with 1 for a finding; facts
+    without a listener, and circles, may be intended. Agents that have stopped count, too; but while any agent runs, an
+    event taken by stopped agents alone has no taker. Circles are found by the declared events of agents, and by the
+    last 2,000 published events.
     """
     registered, live, published = look_up(access, _load)
     findings, printer = [*check_events(registered), *check_reach(registered, live, published)], Printer()
@@ -63,7 +64,7 @@ def check(access: Access, as_json: bool) -> None:
 
 
 async def _load(client: PlatformClient) -> tuple[Sequence[RegisteredEvent], frozenset[str], list[EventEnvelope]]:
-    """Return all registered events, the names of the agents that live, and what was published last."""
+    """Return all registered events, the names of the running agents, and the last published events."""
     live = frozenset(one.agent_id for one in await client.registry.query())
     return await client.registry.events(live=False), live, await _published(client)
 
@@ -80,11 +81,11 @@ async def _published(client: PlatformClient) -> list[EventEnvelope]:
 
 
 @registry.command()
-@click.option("--all", "with_gone", is_flag=True, help="Those that are gone, too.")
+@click.option("--all", "with_gone", is_flag=True, help="Include stopped agents.")
 @as_json
 @with_platform
 def ls(access: Access, with_gone: bool, as_json: bool) -> None:
-    """List agents, and what they take and make."""
+    """List agents, and the events they take and make."""
     agents = look_up(access, lambda client: client.registry.query(live=not with_gone))
     nobody = "no agent is registered" if with_gone else "No agents running; --all lists stopped ones."
     print_list(agents, nobody, _agent_row, (_AGENTS, _agent_cells), as_json=as_json)
@@ -95,7 +96,7 @@ def ls(access: Access, with_gone: bool, as_json: bool) -> None:
 @as_json
 @with_platform
 def show(access: Access, name: str, as_json: bool) -> None:
-    """Show an agent with all that it registered, or an event with its schemas and all who take or make it."""
+    """Show an agent with its registrations, or an event with its schemas, takers and makers."""
 
     async def load(client: PlatformClient) -> tuple[list[DiscoveredAgent], list[RegisteredEvent]]:
         agents = await client.registry.query(name=name, live=False)
@@ -104,7 +105,7 @@ def show(access: Access, name: str, as_json: bool) -> None:
 
     agents, events = look_up(access, load)
     if not agents and not events:
-        raise NotFound(f"nothing here is called {name!r}: `soorma registry ls --all` lists the agents")
+        raise NotFound(f"no agent or event is named {name!r}: `soorma registry ls --all` lists the agents")
     if as_json:
         print_json({"agents": agents, "events": events})
         return
@@ -153,7 +154,7 @@ def _agent_cells(agent: DiscoveredAgent) -> tuple[Part, ...]:
 
 
 def _row(finding: EventFinding) -> tuple[str, ...]:
-    """Return the problem, and then each event and the agents that take it."""
+    """Return the problem, then each event and its takers."""
     cells = [(one_line(one.event_name), ",".join(map(one_line, one.agents))) for one in finding.events]
     return (str(finding.problem), *(cell for pair in cells for cell in pair))
 

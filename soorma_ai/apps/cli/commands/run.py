@@ -56,16 +56,16 @@ class RunGoal(Struct, frozen=True):
     "--wait/--no-wait",
     "waits_for_people",
     default=True,
-    help="Wait for answers that other processes give, or end with 4 where only people can go on.",
+    help="Wait for answers from other processes, or end with 4 when only a person can continue.",
 )
 @click.option(
     "--answer",
     "answers",
     type=click.Choice([str(way) for way in AnswerPolicy]),
-    help="Who answers what the plan asks: you, always yes, always no, nobody here.  "
+    help="Answers to the plan's questions: ask you, always yes, always no, none here.  "
     "[default: ask on a terminal, else none]",
 )
-@click.option("--key", metavar="IDEMPOTENCY_KEY", help="The same key submits the goal once, and finds the same plan.")
+@click.option("--key", metavar="IDEMPOTENCY_KEY", help="Idempotency key: a repeated key finds the first plan.")
 @with_voice
 @with_person
 @as_json
@@ -105,7 +105,7 @@ def run(
 
 
 async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
-    """Run agents until told to stop, and tell what happens."""
+    """Run agents until a signal to stop, with a live log."""
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
@@ -123,7 +123,7 @@ async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
 
 
 async def _pursue_one(access: Access, agents: Sequence[Agent], goal: RunGoal, person: Person, voice: Voice) -> int:
-    """Run agents until the goal's plan has ended, or rests on people for whom nobody waits."""
+    """Run agents until the goal's plan has ended, or rests on people without a responder here."""
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
@@ -136,7 +136,7 @@ async def _pursue_one(access: Access, agents: Sequence[Agent], goal: RunGoal, pe
 
 
 async def _follow(client: Client, plan_id: str, goal: RunGoal, stop: asyncio.Event, voice: Voice) -> None:
-    """Return when the plan has ended, when only people can move it and nobody will, or when told to stop."""
+    """Return at the end of the plan, at a question without a responder, or at a signal to stop."""
     woken = client.services.signals.watch()
     responder = _responder(goal, client, voice, woken)
     following = asyncio.create_task(pursue(client, plan_id, responder, voice, woken))
@@ -146,7 +146,7 @@ async def _follow(client: Client, plan_id: str, goal: RunGoal, stop: asyncio.Eve
         if following.done():
             following.result()
         else:
-            voice.remark("stopping: what is in hand is finished first; the plan goes on when its agents run again")
+            voice.remark("Stopping: running handlers finish first; the plan continues when its agents start again.")
     finally:
         following.cancel()
         stopping.cancel()
@@ -168,7 +168,7 @@ def _responder(goal: RunGoal, client: Client, voice: Voice, woken: asyncio.Event
 
 
 async def _print_end(client: Client, plan_id: str, goal: RunGoal, voice: Voice) -> int:
-    """Print how the plan stands, and return the exit code that says the same."""
+    """Print the state of the plan, and return its exit code."""
     plan: PlanDetails | None = None
     with suppress(NotFound):
         plan = await client.plan(plan_id)
@@ -190,7 +190,7 @@ async def _print_end(client: Client, plan_id: str, goal: RunGoal, voice: Voice) 
         voice.insist((f"plan {short_id(plan_id)}: {one_line(need_of(one))}", BAD))
     if plan is not None and plan.blocked and not waits:
         return WAITS
-    status = plan.status if plan else "not begun"
+    status = plan.status if plan else "not started"
     answered = "its questions are answered and " if waits else ""
-    voice.insist(f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run")
+    voice.insist(f"plan {short_id(plan_id)} is {status}; it continues when {answered}its agents run")
     return WAITS if waits else STOPPED

@@ -21,14 +21,18 @@ KEYS = "keys"
 @click.command()
 @click.argument("app", metavar="MODULE:APP")
 @click.option("--host", "address", default=DEFAULT_HOST, show_default=True, help="The address to serve.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that local callers have; again for more.")
 @click.option(
-    "--auth", metavar="keys|MODULE:NAME", help="Who a token stands for: a key of `soorma keys`, or an Authenticator."
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 for a free one."
 )
-@click.option("--name", "names", multiple=True, metavar="HOST", help="A name by which it is called; again for more.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of local callers; repeatable.")
 @click.option(
-    "--embed-in", "sites", multiple=True, metavar="URL", help="A site whose pages may show queues; again for more."
+    "--auth",
+    metavar="keys|MODULE:NAME",
+    help="Authentication of tokens: API keys of `soorma keys`, or an Authenticator.",
+)
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name of this server; repeatable.")
+@click.option(
+    "--embed-in", "sites", multiple=True, metavar="URL", help="A site with the right to embed queues; repeatable."
 )
 @with_voice
 @with_access
@@ -47,13 +51,13 @@ def serve(
     """Run agents, and serve their platform over HTTP until Ctrl-C or SIGTERM.
 
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
-    Without --auth only programs of this machine are served: as `local`, an operator with the roles of --role. A live
-    log of events and questions is printed to a terminal, and elsewhere with --verbose or --log-json.
+    Without --auth, only programs of this machine have access: as `local`, an operator with the roles of --role. A live
+    log of events and questions is printed to a terminal; into a file or a pipe, with --verbose or --log-json.
     """
     voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=True, is_brief=not sound.is_verbose), access)
     log_by(voice, sound.log_level)
     if auth is not None and roles:
-        raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
+        raise click.UsageError("--role is for callers without a token; with --auth the token has the roles")
     hosted = HostOptions(load_agents(app), roles, names, _authenticator(auth), sites)
     from soorma_ai.api.server.serve import listen
 
@@ -82,7 +86,7 @@ async def _serve(
 
 
 def _authenticator(named: str | None) -> MakeAuthenticator | None:
-    """Return what makes the authenticator that --auth names, once the platform is open."""
+    """Return the maker of the authenticator named by --auth; it runs once the platform is open."""
     if named is None or named == KEYS:
         return ApiKeys if named else None
     found = load_authenticator(named)

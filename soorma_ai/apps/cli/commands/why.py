@@ -1,4 +1,4 @@
-"""`soorma why`: the decisions of a plan, with everything that was written down about them."""
+"""`soorma why`: the recorded decisions of a plan."""
 
 from collections.abc import Iterator
 
@@ -23,28 +23,32 @@ from soorma_ai.surfaces.terminal.wording import call_facts, offset, short_id
 
 @click.command()
 @click.argument("plan", type=PlanId())
-@click.option("--prompt", "of_prompt", is_flag=True, help="Show what was sent; exit code 1 where that cannot be told.")
-@click.option("--decision", type=click.IntRange(1), metavar="N", help="Of this decision, from 1 on; else the last.")
+@click.option(
+    "--prompt", "of_prompt", is_flag=True, help="Show the sent messages; exit code 1 if they cannot be rebuilt."
+)
+@click.option(
+    "--decision", type=click.IntRange(1), metavar="N", help="Number of the decision, from 1 on; by default the last."
+)
 @as_json
 @with_platform
 def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_json: bool) -> None:
     """Show the decisions of a plan and their prompts.
 
-    For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency. With
-    --prompt the messages of one decision: made again from what is stored, and compared with what was sent.
+    For each answer: prompt, offer, model, raw answer, reason of a refusal, tokens, cost, latency. With --prompt the
+    messages of one decision: rebuilt from the store, and compared with the sent ones.
     """
     if of_prompt:
         _show_prompt(look_up(access, lambda client: _load_prompt(client, plan, decision)), as_json=as_json)
         return
     if decision is not None:
-        raise click.UsageError("--decision says of which decision --prompt is shown: give both")
+        raise click.UsageError("--decision selects the decision of --prompt: give both")
     details, causes = look_up(access, lambda client: _load(client, plan))
     if as_json:
         print_json(details.decisions)
         return
     printer = Printer()
     if not details.decisions:
-        Printer(stderr=True).line("no model was asked in this plan")
+        Printer(stderr=True).line("this plan made no model call")
     for number, entry in enumerate(details.decisions, 1):
         if number > 1:
             printer.line()
@@ -59,14 +63,14 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
 
 
 async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[str, str]]:
-    """Return the plan, and the types of the events that its decisions were made about, by the ids of these."""
+    """Return the plan, and the types of its decisions' triggers by their ids."""
     details = await client.plan(await find_plan(client, plan))
     causes = [entry.key.cause_id for entry in details.decisions]
     return details, await types_of(client, details.plan_id, causes)
 
 
 def _trips(details: PlanDetails) -> Iterator[str]:
-    """Yield where a limit tripped: in what the plan set off, and in the plan itself."""
+    """Yield the limits that tripped, in the cascade of the plan and in the plan itself."""
     for step in details.steps:
         error = step.data if isinstance(step.data, dict) and step.kind is StepKind.REPLIED else {}
         if LimitExceeded.code in (error.get("code"), str(error.get("message")).partition(":")[0]):
@@ -80,8 +84,7 @@ async def _load_prompt(client: PlatformClient, plan: str, decision: int | None) 
 
 
 def _show_prompt(sent: SentPrompt, *, as_json: bool) -> None:
-    """Print the messages, with what a terminal would obey spelled out; JSON has them to the byte. What is said about
-    them goes to standard error."""
+    """Print the messages, with control characters escaped; JSON has them to the byte. Remarks go to standard error."""
     if as_json:
         print_json(sent)
     else:

@@ -1,4 +1,4 @@
-"""`soorma submit`, `request` and `publish`: work for agents that run in another process."""
+"""`soorma submit`, `request` and `publish`: work for agents of another process."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,8 +28,10 @@ RESULT = 480
 
 T = TypeVar("T")
 
-_data = click.option("--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="The data.")
-_key = click.option("--key", metavar="TEXT", help="Idempotency key: the same key is the same work.")
+_data = click.option(
+    "--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="The data of the event."
+)
+_key = click.option("--key", metavar="TEXT", help="Idempotency key: a repeated key adds no work.")
 _session = click.option("--session", metavar="ID", help="The session.")
 _wait = click.option(
     "--wait",
@@ -202,7 +204,7 @@ def _reply_to(runner: CommandRunner, request_id: str, wait: float, *, is_quiet: 
 
 
 def _exit_if_held(do: Callable[[], T], *, as_json: bool) -> T:
-    """Return what is done; where a person has to approve it first, say so and exit with 4."""
+    """Return the submitted work; print a needed approval, and exit with 4."""
     try:
         return do()
     except Held as held:
@@ -248,7 +250,7 @@ def _is_good(status: PlanStatus | None) -> bool:
 
 
 def _within(seconds: float, look: Callable[[float], T]) -> T | None:
-    """Return what is there within so many seconds, looked for in calls that their owner answers in time."""
+    """Poll for a result within so many seconds, in calls short enough for the owner to answer in time."""
     left = seconds
     while left > 0:
         try:
@@ -260,4 +262,4 @@ def _within(seconds: float, look: Callable[[float], T]) -> T | None:
 
 def _say_nobody(runner: CommandRunner) -> None:
     if not runner.has_owner:
-        Printer(stderr=True).line("No agents running on this store; it waits for their start.")
+        Printer(stderr=True).line("No agents running on this store; the work waits for their start.")

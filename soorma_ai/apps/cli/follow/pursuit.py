@@ -1,4 +1,4 @@
-"""One plan followed from its goal to its end, and printed as it goes on."""
+"""One plan, followed and printed from its goal to its end."""
 
 import asyncio
 from collections.abc import Hashable
@@ -23,9 +23,8 @@ MOST_PLANS = 10_000
 
 
 async def pursue(client: Client, plan_id: str, responder: Responder, voice: Voice, woken: asyncio.Event) -> None:
-    """Return when the plan has ended, when only people can move it and nobody here will, or when an operator has to,
-    who is not waited for. `woken` is set whenever
-    something may have changed."""
+    """Return at the end of the plan, at a question without a responder here, or at a block that needs an operator.
+    `woken` is set after each possible change."""
     telling = _PlanNarration(voice)
     clock = client.services.clock
     while True:
@@ -61,8 +60,8 @@ async def _look(client: Client, plan_id: str, woken: asyncio.Event) -> tuple[Tra
 
 
 class _PlanNarration:
-    """Tells each thing of one plan once. Times count from the start that was known first: a plan begins anew where its
-    first handling does."""
+    """Prints each event of one plan once. Times count from the first known start: a plan starts again where its first
+    handling does."""
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
@@ -77,14 +76,13 @@ class _PlanNarration:
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
-    """Return what the plan and its children ask people, the most urgent first."""
+    """Return the open questions of the plan and its children, the most urgent first."""
     found = map(Wait.of, await client.services.store.plans.open_in_tree(root_plan_id))
     return sorted((wait for wait in found if wait), key=Wait.urgency)
 
 
 async def _only_people_can_move(client: Client, root_plan_id: str, blocked: frozenset[str]) -> bool:
-    """Return whether every plan of the tree waits for a person, or for a child that does; or is one of those that need
-    an operator."""
+    """Return whether every plan of the tree waits for a person or for such a child, or needs an operator."""
     store, tenant_id = client.services.store, client.person.tenant_id
     tree = await store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
     living = [plan for plan in tree if not plan.status.is_final]

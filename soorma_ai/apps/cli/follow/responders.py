@@ -1,4 +1,4 @@
-"""Ways to answer the questions of a plan that is followed: a person at the keyboard, a standing answer, or nobody."""
+"""Responders: answer the questions of a followed plan by a person at the keyboard, by a fixed answer, or not at all."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ class Responder:
     """Answers nothing here, and leaves all questions to others."""
 
     async def attend(self, waits: Sequence[Wait]) -> bool:
-        """Take note of what is open, again and again. False: none of these will be answered here."""
+        """Handle the open questions, at each call. False: none of these will be answered here."""
         return False
 
     async def leave(self) -> None:
@@ -30,7 +30,7 @@ class Responder:
 
 
 class Others(Responder):
-    """Waits for the answers of other processes, and says once of each question what to type there."""
+    """Waits for the answers of other processes, and prints the commands once for each question."""
 
     def __init__(self, client: Client, voice: Voice) -> None:
         self._client = client
@@ -47,7 +47,7 @@ class Others(Responder):
 
 
 class Always(Responder):
-    """The same answer to every question; one that does not take it stays open."""
+    """The same answer to every question; a question with another schema stays open."""
 
     def __init__(self, decision: AnswerDecision, client: Client, printer: Printer) -> None:
         self._decision = decision
@@ -67,7 +67,7 @@ class Always(Responder):
 
 
 class AtTheKeyboard(Responder):
-    """Asks one question after the other. A question that is answered elsewhere meanwhile is taken back."""
+    """Asks one question after the other. A question is withdrawn when another process answers it."""
 
     def __init__(self, client: Client, printer: Printer, on_answer: Callable[[], None]) -> None:
         self._client = client
@@ -83,7 +83,7 @@ class AtTheKeyboard(Responder):
         if self._asked is not None and self._asked.wait_id not in {wait.wait_id for wait in waits}:
             await self.leave()
             self._printer.line(
-                (f"{short_id(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING)
+                (f"{short_id(self._asked.wait_id)} was answered by another process, or has expired", WAITING)
             )
             self._asked = None
         if self._asking is not None and self._asking.done():
@@ -173,7 +173,7 @@ async def _ask_object(question: str, keyboard: Keyboard, printer: Printer) -> Js
         try:
             found: Json = json.loads(text)
         except ValueError as error:
-            printer.line((f"that is no JSON: {error}", BAD))
+            printer.line((f"that is not JSON: {error}", BAD))
             continue
         if isinstance(found, dict):
             return found

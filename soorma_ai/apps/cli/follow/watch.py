@@ -1,4 +1,4 @@
-"""All that happens on a store while agents run on it, told as it comes."""
+"""Live log of a store while agents run on it."""
 
 from collections import OrderedDict
 
@@ -18,7 +18,7 @@ MOST_HANDLINGS = 10_000
 
 
 class Watch:
-    """Tells of the events of all tenants that are committed from its beginning on, and of the decisions behind them."""
+    """Prints the events of all tenants, committed from its beginning on, and the decisions behind them."""
 
     def __init__(self, services: Services, voice: Voice) -> None:
         self._services = services
@@ -32,7 +32,7 @@ class Watch:
         self._last = newest[-1].seq if newest else 0
 
     async def go_on(self) -> None:
-        """Tell until cancelled, or until nobody reads it: the agents run on."""
+        """Print until cancelled, or until the output is closed: the agents run on."""
         clock, woken = self._services.clock, self._services.signals.watch()
         try:
             while True:
@@ -50,11 +50,11 @@ class Watch:
             self._services.signals.unwatch(woken)
 
     async def look(self) -> None:
-        """Tell what is new; of much the newest, and how much more there was."""
+        """Print the new events; of many the newest, and the number of the others."""
         rows = await self._services.store.events.events(after=self._last, limit=MOST_PER_LOOK, newest=True)
         # Places may be left out by the store, so that less than a page says that nothing is between.
         if len(rows) == MOST_PER_LOOK and (left_out := rows[0].seq - self._last - 1) > 0:
-            self._voice.remark(f"{left_out:,} events came too fast to tell (soorma events tail)")
+            self._voice.remark(f"{left_out:,} events came too fast to print (soorma events tail)")
         for row in rows:
             self._last = row.seq
             self._voice.tell_event(lines_of(row.event, await self._find(row.event)))
@@ -68,7 +68,7 @@ class Watch:
         )
 
     async def _decisions(self, agent: str, cause_id: str) -> list[JournalEntry]:
-        """Return the answers of a model in one handling that are not told yet."""
+        """Return the answers of a model in one handling, without the printed ones."""
         found = await self._services.store.plans.journal(agent, cause_id)
         key = (agent, cause_id)
         new = found[self._told.get(key, 0) :]

@@ -1,4 +1,4 @@
-"""What happens, told on stderr while it does: lines for people, or JSON objects for machines."""
+"""Live log on stderr: lines for people, or JSON objects for machines."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ _NAMELESS = frozenset({LineKind.DECISION, LineKind.GATE, LineKind.WAIT, LineKind
 
 
 class Manner(Struct, frozen=True):
-    """`is_timed`: by the time of day, since much more than one plan is told of. `is_brief`: in sentences, without
+    """Manner of a voice. `is_timed`: with the time of day, for many plans at once. `is_brief`: in sentences, without
     payloads."""
 
     is_quiet: bool = False
@@ -40,7 +40,7 @@ class Manner(Struct, frozen=True):
 
 
 class VoiceHandler(logging.Handler):
-    """Hands what is logged to a voice."""
+    """Log handler that passes records to a voice."""
 
     def __init__(self, voice: "Voice") -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class VoiceHandler(logging.Handler):
 
 
 class Voice:
-    """Tells what happens, in the manner that was asked for."""
+    """Prints the live log in the manner of the options."""
 
     def __init__(self, manner: Manner, access: Access) -> None:
         self.printer = Printer(stderr=True)
@@ -63,12 +63,12 @@ class Voice:
         self._day: date | None = None
 
     def remark(self, *parts: Part) -> None:
-        """Say something about the command itself."""
+        """Print a line about the command itself."""
         if not self._manner.is_quiet:
             self.insist(*parts)
 
     def insist(self, *parts: Part) -> None:
-        """Say what has to be known, however quiet."""
+        """Print a notice, also in quiet mode."""
         if self._manner.as_json:
             text = "".join(part if isinstance(part, str) else part[0] for part in parts)
             write_json({"at": SystemClock().now().isoformat(), "kind": "remark", "note": text})
@@ -76,7 +76,7 @@ class Voice:
             self.printer.line(*((part, DIM) if isinstance(part, str) else part for part in parts))
 
     def ask(self, wait: Wait, goal: str, now: datetime, *, is_known: bool) -> None:
-        """Say what to type to answer a question, and where it has not been told, all of it."""
+        """Print the commands that answer a question, and the whole question where it has not been printed."""
         if self._manner.as_json:
             write_json(question_as_json(wait, self._access, now))
             return
@@ -87,7 +87,7 @@ class Voice:
             print_commands(self.printer, wait, self._access)
 
     def log(self, record: logging.LogRecord) -> None:
-        """Say what was logged, with the traceback of a bug."""
+        """Print a log record, with the traceback of a bug."""
         if self._manner.as_json:
             write_json(record_as_json(record))
             return
@@ -99,7 +99,7 @@ class Voice:
             self.printer.line(printable(line), indent=len(label))
 
     def tell_event(self, lines: Sequence[LiveLine]) -> None:
-        """Tell the lines of one event, by the time of day."""
+        """Print the lines of one event, by the time of day."""
         if not self._manner.is_brief or self._manner.as_json:
             for one in lines:
                 self.tell(one)
@@ -113,7 +113,7 @@ class Voice:
                 print_commands(self.printer, one.wait, self._access, COMMAND_INDENT)
 
     def tell(self, told: LiveLine, start: datetime | None = None) -> None:
-        """Tell one thing: of a plan that began at `start`, or of all that happens, by the time of day."""
+        """Print one entry: of a plan with its beginning at `start`, or of the whole store by the time of day."""
         if self._manner.is_quiet:
             return
         if self._manner.as_json:
@@ -129,14 +129,14 @@ class Voice:
             print_commands(self.printer, told.wait, self._access, len(label))
 
     def _turn_to(self, day: date) -> None:
-        """Say which day it is where that has changed."""
+        """Print the date after a change of day."""
         if self._day is not None and day != self._day:
             self.printer.line((f"{day:%Y-%m-%d}", DIM))
         self._day = day
 
 
 def label_of(told: LiveLine, start: datetime | None) -> str:
-    """Return what stands before a line: the time since `start`, or the time of day and the plan."""
+    """Return the prefix of a line: the time since `start`, or the time of day and the plan."""
     if start is not None:
         return offset_cell(told.at - start)
     return _clock(told.at, told.plan_id or "")
@@ -147,7 +147,7 @@ def _clock(at: datetime, plan_id: str = "") -> str:
 
 
 def words_of(told: LiveLine, start: datetime | None) -> tuple[Part, ...]:
-    """Return a line's words, with who it is about where many plans are told of."""
+    """Return the text of a line, with its subject where many plans are followed."""
     tenant = _tenant(told) if start is None else ()
     who = f"{one_line(told.line.who)}: " if start is None and told.line.kind in _NAMELESS else ""
     return (*tenant, who, *headline(told.line))
@@ -164,7 +164,7 @@ def brief_label(told: LiveLine, width: int) -> str:
 
 
 def json_of(told: LiveLine, access: Access) -> JsonObject:
-    """Return it for machines. A question has what answers it in `commands`; spans are seconds."""
+    """Return the entry for machines. A question has its answering commands in `commands`; spans are seconds."""
     line = told.line
     thought = line.thought
     found: JsonObject = {

@@ -16,7 +16,7 @@ _PACKAGE = str(Path(__file__).parents[2])
 
 
 def describe(message: str, fields: Mapping[str, object]) -> str:
-    """Return in words what a record says; the message itself, where its name is none that newcomers meet."""
+    """Return a record in words; its own message, where its name is not in the table of newcomers' messages."""
     name = message.partition(" ")[0]
     match name:
         case "delivery_failed" if "then" in fields:
@@ -26,11 +26,11 @@ def describe(message: str, fields: Mapping[str, object]) -> str:
             event_type, reason = fields["event_type"], fields["reason"]
             return f"{event_type} is a dead letter: {reason} (soorma dead-letters ls)"
         case "event_not_taken" if fields.get("reason") == "untaken":
-            return f"no agent takes {fields['event_type']} yet; it waits for one (soorma events untaken)"
+            return f"no agent takes {fields['event_type']} yet; it waits for a taker (soorma events untaken)"
         case "model_away":
-            return f"{fields['reason']} (it is tried again)"
+            return f"{fields['reason']} (it will be retried)"
         case "embedder_away":
-            return f"{fields['reason']} (what is looked for is found by words alone)"
+            return f"{fields['reason']} (search by words alone)"
         case "plan_parked":
             plan = short_id(str(fields["plan_id"]))
             return f"plan {plan} of {fields['agent']} is parked: {fields['reason']} (soorma plans show {plan})"
@@ -50,8 +50,8 @@ class ForPeople(logging.Formatter):
 
 
 def frames_of(record: logging.LogRecord) -> list[str]:
-    """Return the lines of a bug's traceback, from the first frame on that is the author's: what stands before is how
-    the platform got there, and the line of the log has said what was raised."""
+    """Return the lines of a bug's traceback, from the author's first frame on: the frames before are the platform's,
+    and the line of the log has the error."""
     if not record.exc_info or record.exc_info[1] is None:
         return []
     told = TracebackException.from_exception(record.exc_info[1])

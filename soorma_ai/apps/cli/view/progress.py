@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar on a terminal, a line for each change elsewhere."""
+"""Progress of long work on stderr: a bar on a terminal, into a file or a pipe a line for each change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

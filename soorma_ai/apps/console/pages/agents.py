@@ -137,7 +137,7 @@ def _draw(known: _RegistryView) -> Choreography:
     graph = graph_of_registry(known.events, known.live, marks_of(reach))
     findings = by_problem([*check_events(known.events), *reach])
     return Choreography(
-        graph=Markup(draw(graph, "Which agent's events reach whom", Direction.RIGHT)),
+        graph=Markup(draw(graph, "Events between agents", Direction.RIGHT)),
         mermaid=write(graph, Direction.RIGHT),
         is_empty=not graph.nodes,
         more=graph.more,

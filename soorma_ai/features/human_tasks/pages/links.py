@@ -30,7 +30,7 @@ async def answer_link(visitor: PageContext) -> ASGIApp:
 async def send_payload(visitor: PageContext) -> ASGIApp:
     details = await question.load(visitor, _link(visitor).about)
     if not details.standing.is_open:
-        raise NotFound("this question is answered, or over: a link shows what became of it, and no more")
+        raise NotFound("this question is answered or has expired: a link shows its outcome only")
     return await question.payload_of(details)
 
 

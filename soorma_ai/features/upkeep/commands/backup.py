@@ -21,12 +21,12 @@ from soorma_ai.surfaces.terminal.printing import Printer, print_json
 @click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
 @as_json
 def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
-    """Copy the whole store, of all tenants, to FILE, while an application works on it or none does.
+    """Copy the whole store, of all tenants, to FILE, with or without a running application.
 
     The copy is all of one moment; it is checked, and put in its place in one step. To use it, stop the application and
-    start it with --store on the copy: every plan goes on from that moment. What was done outside since then is done
-    again, and if the original runs on beside the copy, all outside work is done twice: let only one of the two run.
-    To put the copy in the original's place, remove the original's -wal file too, which belongs to it alone.
+    start it with --store on the copy: every plan continues from that moment. Outside work since then is done again, and
+    if the original runs on beside the copy, all outside work is done twice: let only one of the two run. To put the
+    copy in the original's place, remove the original's -wal file too, since it belongs to the original alone.
     """
     must_mean_a_store()
     if is_postgres(store):

@@ -21,7 +21,7 @@ _DIGITS = 16
 
 @click.group()
 def db() -> None:
-    """Bring a store's schema forward, and move a store from a file to PostgreSQL."""
+    """Upgrade a store's schema, and move a store from a file to PostgreSQL."""
 
 
 @db.command()
@@ -31,10 +31,10 @@ def db() -> None:
 @click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
 @as_json
 def upgrade(store: str, *, as_json: bool) -> None:
-    """Bring the schema of a store to that of this version, or make it where there is none.
+    """Upgrade the schema of a store to this version, or create it.
 
-    All of it is done, or nothing. Nobody may work on the store meanwhile; copy it before: soorma backup, or pg_dump. A
-    file is also brought forward when agents start on it, a database on a server by this command only.
+    All of it is done, or nothing. Stop all applications of the store first, and copy it: soorma backup, or pg_dump. A
+    file is also upgraded when agents start on it, a database on a server by this command only.
     """
     must_mean_a_store()
     place = hide_password(store)
@@ -44,9 +44,9 @@ def upgrade(store: str, *, as_json: bool) -> None:
     elif before == now:
         Printer().line(f"{one_line(place)}: schema {now}, nothing to do")
     elif before:
-        Printer().line(f"{one_line(place)}: brought from schema {before} to {now}")
+        Printer().line(f"{one_line(place)}: upgraded from schema {before} to {now}")
     else:
-        Printer().line(f"{one_line(place)}: made with schema {now}")
+        Printer().line(f"{one_line(place)}: created with schema {now}")
 
 
 @db.command()
@@ -54,14 +54,14 @@ def upgrade(store: str, *, as_json: bool) -> None:
 @click.argument("url")
 @as_json
 def move(file: Path, url: str, *, as_json: bool) -> None:
-    """Copy all that the store in FILE holds into the empty database at URL, postgresql://..., and compare it.
+    """Copy the whole store in FILE into the empty database at URL, postgresql://..., and compare them.
 
-    All of it is there at the end, or nothing. Nobody may work on FILE, which stays as it is: let no agents run on it
-    any more, since they would do again what is done from the database. Of each table its rows and a digest over them
-    are told, which are the same on both sides.
+    All of it is there at the end, or nothing. Stop all applications of FILE first. FILE stays as it is: let no agents
+    run on it afterwards, since they would repeat the work of the database's agents. The command prints the rows of each
+    table and a digest over them, the same on both sides.
     """
     if not is_postgres(url):
-        raise ConfigError(f"{hide_password(url)} is no database on a server; give postgresql://HOST/DATABASE")
+        raise ConfigError(f"{hide_password(url)} is not a database on a server; give postgresql://HOST/DATABASE")
     if not file.is_file():
         raise NotFound(f"there is no store at {file}: give the path of one")
     with OwnerLock.take(file, purpose="soorma db move"), contents_of(file) as contents:
@@ -80,7 +80,7 @@ def _upgrade(store: str) -> tuple[int, int]:
         return postgres.upgrade(store, features_of_command())
     path = sqlite_path(store)
     if path is None:
-        raise ConfigError(f"--store {store}: a store in memory has no schema that lasts; give sqlite:///FILE")
+        raise ConfigError(f"--store {store}: a store in memory keeps no schema; give sqlite:///FILE")
     with OwnerLock.take(path, purpose="soorma db upgrade"):
         return files.upgrade(path, features_of_command())
 

@@ -1,4 +1,4 @@
-"""`soorma forget`: remove all that is a user's."""
+"""`soorma forget`: delete all data of a user."""
 
 import sys
 
@@ -14,35 +14,33 @@ from soorma_ai.surfaces.terminal.printing import Printer, print_json
 
 BATCHES_AT_ONCE = 20
 STAYS = (
-    "What stays: the audit's rows of what they changed (proof, removed with age), their API keys' rows (revoked, so "
-    "that a token is refused for good; hashes only), revoked links (until they would have ended), what is another's or "
-    "shared (an approval that they gave in somebody else's plan), and backups and logs."
+    "Kept: audit rows of the user's changes (proof, removed with age), rows of their API keys (revoked, to refuse the "
+    "tokens for good; hashes only), revoked links (until their end), data of other users or shared data (such as an "
+    "approval in another user's plan), and backups and logs."
 )
 
 
 @click.command()
 @click.argument("user", metavar="USER")
-@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Delete without confirmation.")
 @as_json
 @with_access
 def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
-    """Remove all that is USER's: plans, done or not, with journals and events, sessions, and what is remembered.
+    """Delete all data of USER: plans, done or not, with journals and events, sessions, and memories.
 
     Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. After a kill, the
-    next application goes on with it by itself, as does the same command; what it tells is what it has removed itself.
-
-    What stays, and why: rows of the audit, which prove what was changed, until they are old; rows of API keys, which
-    are revoked, since a token must be refused for good (of it only a hash is kept); revoked links, until they would
-    have ended; what is another user's or shared by the tenant, an approval in somebody else's plan included; backups
-    and logs, which the store does not have.
+    next application continues, as does the same command; it prints the rows of its own work only. Kept, with the
+    reason: rows of the audit, as proof of changes, until they are old; rows of API keys, revoked, since a token must be
+    refused for good (with a hash only); revoked links, until their end; data of other users or shared by the tenant,
+    such as an approval in another user's plan; backups and logs, since the store does not have them.
     """
     must_mean_a_store()
     if not user:
         raise click.UsageError("a name has at least one character")
     if not yes:
         if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise click.UsageError("this removes all of a user for good: give --yes")
-        click.confirm(f"Remove all that is {one_line(user)}'s, of tenant {access.tenant_id}?", abort=True, err=True)
+            raise click.UsageError("this deletes all data of a user for good: give --yes")
+        click.confirm(f"Delete all data of {one_line(user)}, of tenant {access.tenant_id}?", abort=True, err=True)
     store, total = open_store(access), Forgotten()
     while not total.is_done:
         total = add_forgotten(total, store.keep(lambda client: client.forget(user, batches=BATCHES_AT_ONCE)))

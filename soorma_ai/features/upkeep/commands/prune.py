@@ -1,4 +1,4 @@
-"""`soorma prune`: remove what is over."""
+"""`soorma prune`: remove ended plans and old events."""
 
 import sys
 from datetime import timedelta
@@ -18,16 +18,23 @@ BATCHES_AT_ONCE = 20
 
 
 @click.command()
-@click.option("--older-than", type=Age(), default="30d", show_default=True, metavar="AGE", help="As in 36h, 30d, 8w.")
+@click.option(
+    "--older-than",
+    type=Age(),
+    default="30d",
+    show_default=True,
+    metavar="AGE",
+    help="Least age, such as 36h, 30d or 8w.",
+)
 @click.option(
     "--status",
     "statuses",
     multiple=True,
     type=click.Choice([str(status) for status in FINAL]),
-    help="Only plans that ended so; may be given again.  [default: all that ended]",
+    help="Only plans with this end; repeatable.  [default: every end]",
 )
-@click.option("--dry-run", is_flag=True, help="Count what would go, and remove nothing.")
-@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@click.option("--dry-run", is_flag=True, help="Print the counts, and remove nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Remove without confirmation.")
 @as_json
 @with_access
 def prune(
@@ -35,13 +42,10 @@ def prune(
 ) -> None:
     """Remove plans that have ended, with all their events, and old events of no plan.
 
-    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant.
-
-    A plan stays with its whole tree while anything in it lives, is queued or on its way, is in doubt, or lies in the
-    dead letters. AGE is counted from a tree's last change, and is a day or more.
-
-    What is removed is forgotten: an event that comes again, or an idempotency key that is used again, counts as new.
-    The file keeps its size; the room is used again.
+    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. A plan stays with its
+    whole tree while anything in it runs, is queued or on its way, is in doubt, or lies in the dead letters. AGE is
+    counted from a tree's last change, and is a day or more. Removed ids are forgotten: a repeated event or idempotency
+    key then counts as new. The file keeps its size; its free space is used again.
     """
     must_mean_a_store()
     statuses = statuses or FINAL
@@ -59,7 +63,7 @@ def prune(
 
 def _confirm(access: Access, older_than: timedelta, statuses: tuple[str, ...], *, as_json: bool) -> None:
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
+        raise click.UsageError("this removes plans for good: give --yes, or --dry-run for the counts")
     pruned = _count(access, older_than, statuses)
     _print_kept(pruned)
     click.confirm(f"Remove {_what(pruned)}, older than {span(older_than)}?", abort=True, err=True)
@@ -72,7 +76,7 @@ def _count(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> 
 
 
 def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
-    """Remove a part after the other, so that the owner answers in time."""
+    """Remove part after part, so each call to the owner is short."""
     store, total = open_store(access), Pruned()
     while True:
         part = store.keep(
@@ -93,6 +97,6 @@ def _what(pruned: Pruned) -> str:
 def _print_kept(pruned: Pruned) -> None:
     if pruned.kept:
         Printer(stderr=True).line(
-            f"{pruned.kept:,} more are old enough and stay: something in their trees is not done "
+            f"{pruned.kept:,} more are old enough and stay: parts of their trees have not ended "
             "(a plan, a delivery, a dead letter)"
         )

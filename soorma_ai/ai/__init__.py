@@ -1,0 +1,1 @@
+"""Import path of the documents for planners with a model."""
