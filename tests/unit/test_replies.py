@@ -3,9 +3,10 @@
 import pytest
 
 from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.waits.replies import is_reply, read_as_promised
-from unit.kit import event, expectation, failed, worked
+from soorma_ai.kernel.rules.waits.replies import cancel_request, is_cancelled, is_reply, read_as_promised
+from unit.kit import NOW, event, expectation, failed, worked
 
 RECEIPT: JsonObject = {
     "type": "object",
@@ -44,3 +45,18 @@ def test_only_what_was_asked_of_an_agent_is_met_by_a_reply(kind: str) -> None:
     assert not is_reply(expectation(kind), worked(tenant_id="other"))
     assert not is_reply(expectation(kind), worked(tenant_id="acme", topic="business-facts"))
     assert is_reply(expectation("reply", event_type="x", others=("part.completed",)), came)
+
+
+def test_the_reply_to_a_cancelled_request_is_a_failure_under_its_key() -> None:
+    request = event("part.requested", topic="action-requests")
+    reply = cancel_request(request, "a mistake", NOW)
+    assert (reply.type, reply.correlation_id, reply.answers) == ("part.requested.completed", request.id, request.id)
+    assert reply.data["error"] == {"code": "cancelled", "message": "a mistake"}
+    assert reply.id == cancel_request(request, "another reason", NOW).id
+
+
+@pytest.mark.parametrize(("kind", "cancelled"), [("client", True), ("gate", False), ("wait", False)])
+def test_only_the_answer_in_the_row_of_a_client_is_a_cancellation(kind: str, cancelled: bool) -> None:
+    answer = Answer("a-1", {}, AnswerDecision.REJECT, "ann", NOW)
+    assert is_cancelled(expectation(kind, answer=answer)) is cancelled
+    assert not is_cancelled(expectation(kind))
