@@ -6,6 +6,7 @@ Tokens are those of the tokenizer inside litellm (cl100k). Prints one JSON line.
 """
 
 import asyncio
+import importlib
 import json
 import logging
 import os
@@ -24,8 +25,7 @@ EVENTS = 43
 
 
 async def measure(steps: int) -> dict[str, object]:
-    from litellm.litellm_core_utils.default_encoding import encoding
-
+    encoding: Any = importlib.import_module("litellm.litellm_core_utils.default_encoding").encoding
     thing: Any = {f"order_{number}": "x" for number in range(10)}
     asked = [publish("order.create.0", data={**thing, "order_0": str(number)}) for number in range(steps)]
     model = ScriptedReasoner([*asked, complete({})])
