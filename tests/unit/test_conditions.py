@@ -95,6 +95,44 @@ def test_a_decimal_of_more_digits_than_a_number_keeps_is_not_decided(condition: 
     assert not holds(condition, {"payload": MONEY})
 
 
+BIG = "payload.code > 99999999.0"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"payload.code == '900' || {BIG}",
+        f"payload.code in ['900'] || {BIG}",
+        f"string(payload.code) == '900' || {BIG}",
+        f"payload.code in payload.codes || {BIG}",
+        "payload.lines.exists(line, line.qty == '12' || line.qty > 99.0)",
+    ],
+)
+def test_a_decimal_compared_as_a_number_and_as_text_is_not_decided(condition: str) -> None:
+    payload: JsonObject = {"code": "900", "codes": ["900"], "lines": [{"qty": "12"}]}
+    assert applies(condition, payload, None)
+    assert not holds(condition, {"payload": payload})
+
+
+@pytest.mark.parametrize("first", ["payload.code == '900'", "payload.code in ['900']"])
+def test_a_further_condition_on_a_decimal_loosens_none(first: str) -> None:
+    assert applies(first, {"code": "900"}, None)
+    assert applies(any_of([first, BIG]), {"code": "900"}, None)
+    assert not applies(any_of(["payload.code == 'free'", BIG]), {"code": "900"}, None)
+
+
+@pytest.mark.parametrize("amount", ["1E-400", "-1E-31", "1E+31", "9E+999"])
+def test_a_decimal_too_small_or_too_large_for_a_number_is_not_decided(amount: str) -> None:
+    for sign in ("<", ">", "=="):
+        assert applies(f"payload.amount {sign} 0.0", {"amount": amount}, None)
+    assert not applies("payload.amount < 0.0", {"amount": "0E+999"}, None)
+
+
+def test_a_decimal_is_a_member_of_a_list_of_numbers_by_value() -> None:
+    assert applies("payload.amount in [900.0]", {"amount": "900.00"}, None)
+    assert not applies("payload.amount in [900.0]", {"amount": "900.01"}, None)
+
+
 @pytest.mark.parametrize("written", ["payload.amount >", "payload amount", "", "(", "always!", "import('os')"])
 def test_what_is_no_expression_is_refused_before_anything_runs(written: str) -> None:
     with pytest.raises(ConfigError, match="neither 'always' nor a CEL expression"):

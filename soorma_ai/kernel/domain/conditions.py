@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.domain.decimals import Path, decimals_as_numbers, number_paths
+from soorma_ai.kernel.domain.decimals import Path, decimals_as_numbers, number_paths, text_paths
 from soorma_ai.kernel.domain.expressions import MOST_STEPS, Term, ValueBound, cost_of, parse, size_of, uses_in
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
@@ -25,11 +25,12 @@ class _Program(Protocol):
 
 class _Condition(Struct, frozen=True):
     """Expression ready for evaluation. `uses` are the accessed fields of values, `numbers` the paths taken for
-    numbers."""
+    numbers, `texts` those compared as text."""
 
     structure: Term
     uses: frozenset[tuple[str, str]]
     numbers: frozenset[Path]
+    texts: frozenset[Path]
     program: _Program
 
     @property
@@ -49,7 +50,8 @@ class _Condition(Struct, frozen=True):
         """Return no more of a value than is looked at, with the decimals that are compared as numbers."""
         if (name, "") not in self.uses and isinstance(value, dict):
             value = {field: item for field, item in value.items() if (name, field) in self.uses}
-        return decimals_as_numbers(value, [path[1:] for path in self.numbers if path[0] == name])
+        numbers, texts = ([path[1:] for path in paths if path[0] == name] for paths in (self.numbers, self.texts))
+        return decimals_as_numbers(value, numbers, texts)
 
 
 def check_condition(expression: str) -> None:
@@ -120,8 +122,9 @@ def _compile(expression: str) -> _Condition:
         import cel  # its package imports a command line of its own: 0.7 s that only users of conditions pay
 
         with _without_panic():
-            numbers = frozenset(number_paths(structure))
-            return _Condition(structure, frozenset(uses_in(structure)), numbers, cel.compile(expression))
+            uses, numbers, texts = uses_in(structure), number_paths(structure), text_paths(structure)
+            program = cel.compile(expression)
+            return _Condition(structure, frozenset(uses), frozenset(numbers), frozenset(texts), program)
     except (ValueError, RuntimeError) as error:
         raise ConfigError(clip(str(error), SHOWN)) from error
 

@@ -1,10 +1,11 @@
 """Decimals: exact amounts, such as money. In JSON they are text of the format `decimal`: JSON numbers lose digits.
 
 A condition compares them by value: text of digits counts as a number where the expression compares it with a number,
-calculates with it, or orders it against another such text.
+calculates with it, or orders it against another such text. One that is compared as text in the same expression is in
+doubt, and so is the expression: a gate then asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from soorma_ai.kernel.domain.expressions import Term
@@ -16,57 +17,104 @@ Path: TypeAlias = tuple[str, ...]
 EACH = "*"
 
 MOST_DIGITS = 15  # of them, floating point numbers keep order and difference
+SMALLEST, LARGEST = 1e-30, 1e30  # beyond, sums and products become zero or infinite
+_COMPOUND = {"comparison", "logic", "plus", "choice", "list"}
 _ORDERING = {"<", "<=", ">", ">="}
 _ARITHMETIC = {"-", "*", "/", "%"}
 _OF_NUMBERS = ("int", "uint", "double", "size")
 
 
-def number_paths(part: Term, bound: Mapping[str, Path] | None = None) -> set[Path]:
-    """Return the paths of the values used as numbers. `bound` are variables of loops around the expression."""
-    bound = bound or {}
-    if part.kind == "loop":
-        over = _path_of(part.parts[0], bound)
-        inner = {**bound, **dict.fromkeys(part.binds, (*over, EACH) if over else ())}
-        return number_paths(part.parts[0], bound).union(*(number_paths(body, inner) for body in part.parts[1:]))
-    found = set[Path]().union(*(number_paths(inner, bound) for inner in part.parts))
-    signs = {*part.word.split()}
-    is_compared = part.kind == "comparison" and (signs <= _ORDERING or any(map(_is_number, part.parts)))
-    if is_compared or (part.kind == "logic" and signs & _ARITHMETIC):
-        found |= _operands(part, bound)
+def number_paths(part: Term) -> set[Path]:
+    """Return the paths of the values used as numbers."""
+    found = set[Path]()
+    for use, bound in _comparisons(part, {}):
+        if _is_of_numbers(use):
+            found |= _operands(use, bound)
     return found
 
 
-def decimals_as_numbers(value: Json, paths: Sequence[Path]) -> Json:
-    """Return a value with numbers for the decimals at these paths. Raise ValueError for a decimal of more than
-    `MOST_DIGITS` digits: a number cannot hold it."""
+def text_paths(part: Term) -> set[Path]:
+    """Return the paths of the values compared as text, by equality or membership. Text without a decimal in it tells
+    nothing about decimals."""
+    found = set[Path]()
+    for use, bound in _comparisons(part, {}):
+        if use.kind != "logic" and not _is_of_numbers(use) and not any(map(_is_plain, use.parts)):
+            found |= _operands(use, bound, in_calls=True)
+    return found
+
+
+def _comparisons(part: Term, bound: Mapping[str, Path]) -> Iterator[tuple[Term, Mapping[str, Path]]]:
+    """Yield comparisons and calculations with the variables of the loops around them."""
+    inner = bound
+    if part.kind == "loop":
+        over = _path_of(part.parts[0], bound)
+        inner = {**bound, **dict.fromkeys(part.binds, (*over, EACH) if over else ())}
+    for number, one in enumerate(part.parts):
+        yield from _comparisons(one, inner if number else bound)
+    if part.kind in ("comparison", "logic") or _is_membership(part):
+        yield part, bound
+
+
+def _is_membership(part: Term) -> bool:
+    return part.kind == "call" and "in" in part.word.split()
+
+
+def _is_of_numbers(part: Term) -> bool:
+    signs = {*part.word.split()}
+    if part.kind == "logic":
+        return bool(signs & _ARITHMETIC)
+    return signs <= _ORDERING or any(map(_is_number, part.parts))
+
+
+def _is_plain(part: Term) -> bool:
+    """Tell whether this is text, or a list of texts, without a decimal."""
+    if part.kind == "list":
+        return all(map(_is_plain, part.parts))
+    is_readable = part.kind == "literal" and "\\" not in part.word
+    return is_readable and not is_decimal(part.word.lstrip("rRbB").strip("'\""))
+
+
+def decimals_as_numbers(value: Json, paths: Sequence[Path], texts: Sequence[Path] = ()) -> Json:
+    """Return a value with numbers for the decimals at these paths. Raise ValueError for a decimal that a number cannot
+    hold, and for one that is compared as text, too: the number would never equal it."""
+    both = [path for path in paths if path in texts]
+    return _replace_decimals(_replace_decimals(value, both, _refuse), paths, _number_of)
+
+
+def _replace_decimals(value: Json, paths: Sequence[Path], read: Callable[[str], Json]) -> Json:
     if any(not path for path in paths) and isinstance(value, str):
-        return _number_of(value)
+        return read(value) if is_decimal(value) else value
     heads = {path[0] for path in paths if path}
     if isinstance(value, dict):
-        changed = {name: _within(item, name, paths) for name, item in value.items() if name in heads}
+        changed = {name: _within(item, name, paths, read) for name, item in value.items() if name in heads}
         return {**value, **changed}
     if isinstance(value, list) and EACH in heads:
-        return [_within(item, EACH, paths) for item in value]
+        return [_within(item, EACH, paths, read) for item in value]
     return value
 
 
-def _within(value: Json, name: str, paths: Sequence[Path]) -> Json:
-    return decimals_as_numbers(value, [path[1:] for path in paths if path and path[0] == name])
+def _within(value: Json, name: str, paths: Sequence[Path], read: Callable[[str], Json]) -> Json:
+    return _replace_decimals(value, [path[1:] for path in paths if path and path[0] == name], read)
+
+
+def _refuse(text: str) -> Json:
+    raise ValueError(f"{text} is compared as a number and as text")
 
 
 def _number_of(text: str) -> Json:
-    if not is_decimal(text):
-        return text
-    if len(text.partition("E")[0].replace(".", "").strip("-0")) > MOST_DIGITS:
+    digits, number = text.partition("E")[0].replace(".", "").strip("-0"), float(text)
+    if len(digits) > MOST_DIGITS:
         raise ValueError(f"{text} has more than {MOST_DIGITS} digits")
-    return float(text)
+    if digits and not SMALLEST < abs(number) < LARGEST:
+        raise ValueError(f"{text} is not between {SMALLEST} and {LARGEST}")
+    return number
 
 
-def _operands(part: Term, bound: Mapping[str, Path]) -> set[Path]:
+def _operands(part: Term, bound: Mapping[str, Path], *, in_calls: bool = False) -> set[Path]:
     """Return the paths of the values between the signs of a comparison or a calculation."""
-    if part.kind in ("comparison", "logic", "plus", "choice"):
+    if part.kind in _COMPOUND or _is_membership(part) or (in_calls and part.kind == "call"):
         parts = part.parts[1:] if part.kind == "choice" else part.parts
-        return set[Path]().union(*(_operands(inner, bound) for inner in parts))
+        return set[Path]().union(*(_operands(inner, bound, in_calls=in_calls) for inner in parts))
     path = _path_of(part, bound)
     return {path} if path else set()
 
@@ -95,7 +143,7 @@ def _is_number(part: Term) -> bool:
             return part.word in _OF_NUMBERS
         case "logic":
             return bool({*part.word.split()} & _ARITHMETIC)
-        case "plus":
+        case "plus" | "list":
             return any(map(_is_number, part.parts))
         case _:
             return False
