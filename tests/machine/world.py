@@ -146,8 +146,7 @@ class RouteFollower:
         return 0.001
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        told = question.messages[1].content
-        goal = json.loads(re.findall(r"<data [\w-]+>(.*)</data", told)[0])
+        goal: dict[str, Any] = question.facts.goal
         name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:20]
         self._world.ask(name, goal["order"])
         value: Any = {"reasoning": name, "step": _step(goal, question)}
@@ -157,7 +156,7 @@ class RouteFollower:
 def _step(goal: dict[str, Any], question: ModelQuestion) -> dict[str, Any]:
     offered, told, *again = (message.content for message in question.messages)
     is_asked_again = bool(again)
-    lines = r'^step\d+: <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
+    lines = r"^step\d+: (?:You published (?!payment)|Your publish of|You delegated|You waited)"
     done = re.findall(lines, told, re.M)
     order, route = goal["order"], goal["route"]
     if len(done) >= len(route):
