@@ -232,7 +232,7 @@ def test_a_user_is_forgotten_beside_an_application_and_without_one(shop: Shop, h
         assert told.exit_code == DONE, told.output
         # An application that has just begun may have removed a part before the command comes to it.
         assert has_owner or told.stdout.startswith("removed 3 plans, ")
-        assert "What stays: the audit's rows" in told.stderr
+        assert "Kept: audit rows" in told.stderr
         assert goals(shop) == []
     assert shop.json("forget", "local", "--yes") == {"plans": 0, "events": 0, "memos": 0, "keys": 0}
 
