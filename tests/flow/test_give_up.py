@@ -26,7 +26,7 @@ from soorma_ai import (
 )
 from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, draw, give_up, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, draw, give_up, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 NO_SHOP = give_up("Nobody sells pens.", "a shop", "a price")
@@ -145,6 +145,14 @@ async def test_no_event_and_no_yes_answers_a_plan_that_would_give_up(platform: P
     assert await platform.answer(question.wait_id, {"tip": "x"}) == "invalid"
     assert (await platform.plan(plan.plan_id)).status == "paused"
     await platform.answer(question.wait_id, HINT)
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def test_an_event_of_the_same_name_is_a_wait_like_any_other(platform: Platform) -> None:
+    named = EventDefinition(event_name="plan.gave_up")
+    plan = await order(platform, planner([wait("plan.gave_up", "?"), complete({"ok": True})], external_events=[named]))
+    await the_wait(platform)
+    await platform.publish("business-facts", "plan.gave_up", {"by": "a shop"}, plan_id=plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 

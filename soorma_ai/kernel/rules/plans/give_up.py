@@ -3,7 +3,7 @@
 from soorma_ai.kernel.domain.decisions import CompleteAction
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventTopic
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.replies import Failure
@@ -54,15 +54,16 @@ def ask_for_help(plan: PlanRecord, action: CompleteAction, moment: Moment, finge
 
 def asks_for_help(asked: Expectation) -> bool:
     """Tell whether a plan that would give up asks this."""
-    return asked.kind is ExpectationKind.WAIT and asked.event_type == GIVE_UP_ASKED
+    is_so_named = asked.kind is ExpectationKind.WAIT and asked.event_type == GIVE_UP_ASKED
+    return is_so_named and asked.ask is not None and asked.ask.reason == GAVE_UP
 
 
 def failure_after(asked: Expectation) -> Failure | None:
-    """Return the failure of a plan that got no help; None where a person has answered."""
+    """Return the failure of a plan that got no help; None where help came."""
     words, answer = asked.ask.message if asked.ask else "", asked.answer
-    if answer is None:
+    if answer is None and asked.status is ExpectationStatus.EXPIRED:
         return failure_of(f"{words}; nobody answered in time")
-    if answer.decision is not AnswerDecision.REJECT:
+    if answer is None or answer.decision is not AnswerDecision.REJECT:
         return None
     said = f": {answer.note}" if answer.note else ""
     return failure_of(f"{words}; {answer.by} ended the plan{said}")
