@@ -257,7 +257,8 @@ KINDS: dict[str, Callable[[Case], Made]] = {
 BLIND = "seen as a line"
 UNANSWERED = frozenset({"429", "500"})
 REPEATED = UNANSWERED | {"cut off"}
-RIGHT_INSIDE = frozenset({"fenced", "prose around"})  # whoever finds the answer in it has the right one
+# Whoever finds the answer in it has the right one; the product takes JSON text for the object that it spells.
+RIGHT_INSIDE = frozenset({"fenced", "prose around", "arguments as a string"})
 
 
 def _first_unfit(case: Case, attempts: Any) -> str | None:

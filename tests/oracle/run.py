@@ -229,7 +229,7 @@ def report(outcome: Outcome, refused: Outcome, seconds: float, options: Options)
     print("corrupted:", ", ".join(f"{count} {kind}" for kind, count in sorted(outcome.corrupted.items())) or "none")
     print(
         f"{outcome.calls} model calls, {outcome.tokens} tokens, {outcome.published} requests published, "
-        f"{outcome.found_inside} answers found in prose or fences, {seconds:.1f} s"
+        f"{outcome.found_inside} answers found in prose, fences or text, {seconds:.1f} s"
     )
     if outcome.compared:
         print(f"{outcome.repeated / outcome.compared:.0%} of a decision's request is the beginning of the one before")

@@ -226,7 +226,7 @@ class PlanModel:
         """All its own events are offered in full; where there are more than the request can show, it says how to get at
         the others."""
         offered = branches_of(question.schema).keys()
-        expected = {PUBLISH + name for name in self.plan.events} | {"wait", "complete"}
+        expected = {PUBLISH + name for name in self.plan.events} | {"wait", "complete", "give_up"}
         expected |= {"publish_all"} if self.plan.events else set()
         everything = self.registered | self.plan.events.keys()
         strange = offered - expected - LOOKUPS - {PUBLISH + name for name in everything}
