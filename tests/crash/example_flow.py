@@ -37,17 +37,17 @@ def state_machine(life: Life, main: Any) -> tuple[list[Agent], Goals]:
 
 
 def research_advisor(life: Life, main: Any) -> tuple[list[Agent], Goals]:
-    rules = import_module("record").advice
+    step = step_by("advice")
     planners = [main.advisor(), main.researcher()]
     for planner in planners:
-        planner.reasoner = DecidingModel(life, lambda told: rules(told)[1])
+        planner.reasoner = DecidingModel(life, step)
     return [*planners, main.archive()], QUESTIONS
 
 
 def research(life: Life, main: Any) -> tuple[list[Agent], Goals]:
-    rules = import_module("record").owls
+    step = step_by("owls")
     agent = main.researcher()
-    agent.reasoner = DecidingModel(life, lambda told: rules(told)[1])
+    agent.reasoner = DecidingModel(life, step)
     folder = main.make_archive(life.folder / "archive")
     return [agent, main.archive(folder)], [("research.wanted", {"brief": main.BRIEF.model_dump()})]
 
@@ -58,6 +58,18 @@ STORIES = {
     "05_research_advisor": research_advisor,
     "07_research": research,
 }
+
+
+def step_by(rules: str) -> Callable[[str], dict[str, Any]]:
+    """The step that these rules of the recordings decide for, by what a prompt tells."""
+    record = import_module("record")
+    decide = getattr(record, rules)
+
+    def step(told: str) -> dict[str, Any]:
+        decided: tuple[str, dict[str, Any]] = decide(told, record.facts_in(told))
+        return decided[1]
+
+    return step
 
 
 def answers(wait: Wait) -> dict[str, Any]:
