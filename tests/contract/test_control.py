@@ -35,8 +35,8 @@ from soorma_ai.errors import (
     SoormaError,
     StoreUnavailable,
 )
+from soorma_ai.features.plan_memory.sessions import SessionService
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.scripted import publish
 
 ROOT = Person()
@@ -256,11 +256,11 @@ async def test_closing_takes_the_socket_away_and_closing_twice_or_before_the_sta
 async def test_a_bug_in_the_owner_is_answered_and_survived(
     platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def breaks(client: Client, **options: Any) -> Any:
+    async def breaks(service: SessionService, **options: Any) -> Any:
         raise ZeroDivisionError
 
     with monkeypatch.context() as planted:
-        planted.setattr(Client, "sessions", breaks)
+        planted.setattr(SessionService, "sessions", breaks)
         with pytest.raises(SoormaError, match="its log says why"):
             await ask(path, sessions)
     assert await ask(path, sessions) == []
@@ -300,16 +300,16 @@ async def test_a_request_that_breaks_off_is_not_carried_out(platform: Platform, 
 async def test_who_hangs_up_before_the_answer_does_no_harm_and_what_they_asked_is_done(
     platform: Platform, path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, go_on, made, create = asyncio.Event(), asyncio.Event(), asyncio.Event(), Client.create_session
+    asked, go_on, made, create = asyncio.Event(), asyncio.Event(), asyncio.Event(), SessionService.create_session
 
-    async def slowly(client: Client, *given: Any, **named: Any) -> Any:
+    async def slowly(service: SessionService, *given: Any, **named: Any) -> Any:
         asked.set()
         await go_on.wait()
-        session = await create(client, *given, **named)
+        session = await create(service, *given, **named)
         made.set()
         return session
 
-    monkeypatch.setattr(Client, "create_session", slowly)
+    monkeypatch.setattr(SessionService, "create_session", slowly)
     _, writer = await asyncio.open_unix_connection(path)
     writer.write(posted(b'{"session_id": "talk"}'))
     await asked.wait()
@@ -351,11 +351,11 @@ async def test_closing_gives_up_the_requests_in_hand(
 ) -> None:
     asked = asyncio.Event()
 
-    async def never(client: Client, **options: Any) -> Any:
+    async def never(service: SessionService, **options: Any) -> Any:
         asked.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Client, "sessions", never)
+    monkeypatch.setattr(SessionService, "sessions", never)
     async with Platform(f"sqlite:///{path.with_suffix('')}"):
         question = asyncio.create_task(ask(path, sessions))
         await asked.wait()
@@ -392,11 +392,11 @@ async def test_closing_ends_a_stream_that_somebody_follows(path: Path) -> None:
 async def test_an_owner_that_takes_too_long_is_busy_not_gone(
     platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def never(client: Client, **options: Any) -> Any:
+    async def never(service: SessionService, **options: Any) -> Any:
         await asyncio.Event().wait()
 
     await ask(path, sessions)
-    monkeypatch.setattr(Client, "sessions", never)
+    monkeypatch.setattr(SessionService, "sessions", never)
     with pytest.raises(StoreUnavailable, match="no answer in") as slow:
         await ask(path, sessions, timeout=0.05)
     assert not isinstance(slow.value, OwnerGone)

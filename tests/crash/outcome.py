@@ -16,7 +16,7 @@ from life import STORE
 from looking import Find, looking
 
 from soorma_ai import EventTopic
-from soorma_ai.context_parts.progress import PROGRESS
+from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.settings import is_postgres, sqlite_path
 
 # Sections of rows, without moments and latencies, each sorted.

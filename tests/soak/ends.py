@@ -21,7 +21,7 @@ from outcome import SHOWN
 from postgres_server import OWNER, as_role
 from trades import EFFECTS, GOALS, NAME
 
-from soorma_ai.context_parts.progress import PROGRESS
+from soorma_ai.kernel.domain.states import PROGRESS
 
 # Moments, and what belongs to one plan: its digests, and how often it was saved.
 _PASSING = frozenset(
