@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13")
-READY = "Ctrl-C stops"
+READY = "Press Ctrl-C to stop"
 OURS = ("SOORMA_", "PIP_", "VIRTUAL_ENV", "PYTHONPATH")
 _INSTALL = re.compile(r"^## Install\n.*?^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NEXT = re.compile(r"make ((?:[a-z]+ ?)+)")
@@ -71,7 +71,7 @@ class Shell:
         said: list[str] = []
         for printed in started.stdout:
             said.append(printed)
-            if READY in printed and (url := _URL.search(printed)):
+            if READY in printed and (url := _URL.search("".join(said))):
                 urllib.request.urlopen(f"{url[0]}{path}", timeout=60).close()
                 started.send_signal(signal.SIGINT)
                 said.append(started.communicate(timeout=60)[0])

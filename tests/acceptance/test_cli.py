@@ -511,7 +511,7 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
     result, told = process.communicate()
     os.close(writer)
     assert (process.returncode, json.loads(result)) == (DONE, {"paid": False})
-    assert b"answered elsewhere" in told
+    assert b"was answered by another process" in told
     assert b"bob rejected" in told
 
 

@@ -160,7 +160,7 @@ def test_a_plan_is_cancelled_once(changing: tuple[Shop, Served]) -> None:
     assert over_http(shop, served, "plans", "cancel", plan[:13]) == {"plan_id": plan, "cancelled": True}
     assert ended(shop, served, plan)["status"] == "cancelled"
     again = shop("plans", "cancel", plan, "--url", served.url)
-    assert again.exit_code == ERROR and "had ended already" in again.stdout
+    assert again.exit_code == ERROR and "has already ended" in again.stdout
 
 
 def test_dead_letters_are_shown_redriven_and_discarded(tmp_path: Path) -> None:

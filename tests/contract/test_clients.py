@@ -346,7 +346,7 @@ async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_a
     claim = await inbox.claim(question.wait_id)
     assert await inbox.claim(question.wait_id) == claim == (await client.wait(question.wait_id)).claim
     bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})
-    with pytest.raises(LocalProtocolError, match="local has it in hand"):
+    with pytest.raises(LocalProtocolError, match="local is the assignee until"):
         await bob.inbox.claim(question.wait_id)
     with pytest.raises(LocalProtocolError, match="are not known here"):
         await inbox.hand_over(question.wait_id, "bob")

@@ -29,6 +29,9 @@ TEXTS = {
 
 @cache
 def tokenizer() -> Any:
+    pytest.importorskip(
+        "soorma_ai.adapters.models.litellm.libraries"
+    ).libraries()  # its switches: no prices are fetched
     return pytest.importorskip("litellm.litellm_core_utils.default_encoding").encoding
 
 
