@@ -1,13 +1,11 @@
 """Way back from a wire schema: JSON text in place of a part becomes its value."""
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import cast
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, parse_json
 from soorma_ai.kernel.rules.schemas.combine import kind_of, kinds_of, list_in, object_in, values_of
 from soorma_ai.kernel.rules.schemas.portable import DEFINITIONS, PARTS, Wire
 
@@ -89,17 +87,6 @@ def _alternatives(schema: Json, wire: Wire) -> Iterator[JsonObject]:
 
 def _parse(text: str) -> Json:
     try:
-        return cast(Json, json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_number))
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text
-
-
-def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
-    return found
-
-
-def _no_number(text: str) -> Json:
-    raise ValueError(text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
+from math import isfinite
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
@@ -125,6 +126,31 @@ def must_be_text(what: str, given: object) -> None:
     """Raise LocalProtocolError, with `what=given`, for anything but text of at least one character."""
     if not isinstance(given, str) or not given:
         raise LocalProtocolError(f"{what}={given!r}: give text, at least one character")
+
+
+def parse_json(text: str) -> Json:
+    """Return the value of JSON text. Raise ValueError for anything else, for a name that stands twice in an object, for
+    a number that JSON does not know, and for text that is nested too deep."""
+    try:
+        return cast(Json, _STRICT.decode(text))
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _object_of(pairs: list[tuple[str, Json]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    if not isfinite(value := float(text)):
+        raise ValueError(f"{text} is no JSON")
+    return value
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_finite, parse_float=_finite)
 
 
 def compact(value: Json) -> str:

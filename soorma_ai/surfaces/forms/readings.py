@@ -4,12 +4,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from msgspec import Struct, field
 
 from soorma_ai.kernel.domain.schemas import violations
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, clip, is_storable
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, clip, is_storable, parse_json
 from soorma_ai.surfaces.forms.shapes import (
     ABSENT,
     MOST_FIELDS,
@@ -126,11 +125,11 @@ class _FormReader(Struct):
 
     def _json(self, text: str, name: str, base: Found) -> Found:
         try:
-            found = cast("Json", json.loads(text, parse_constant=_refuse))
+            found = parse_json(text)
             if not is_storable(found):
                 raise ValueError(UNSTORABLE)
             return found
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             self.faults[name] = f"this is not JSON: {clip(str(error), 120)}"
             return base
 
@@ -169,7 +168,3 @@ def _number(text: str, *, is_integer: bool) -> int | float | None:
         return int(text)
     found = float(text)
     return None if is_integer or not math.isfinite(found) else found
-
-
-def _refuse(name: str) -> Json:
-    raise ValueError(f"{name} is no value of JSON")

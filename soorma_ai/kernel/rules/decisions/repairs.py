@@ -3,15 +3,13 @@
 Nothing is guessed: a repair changes where a value stands or how it is spelled, never a value.
 """
 
-import json
 from collections.abc import Collection
-from typing import cast
 
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.decisions import ACTIONS, GIVE_UP
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
-from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject, parse_json
 from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, NEED_SCHEMA, NONE, PUBLISH_ALL, SEE_RESULT
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH
 from soorma_ai.kernel.rules.schemas.combine import kinds_of, list_in
@@ -94,22 +92,10 @@ def _parse_object(value: Json, what: str, how: list[str]) -> Json:
     if not isinstance(value, str):
         return value
     try:
-        found = cast(Json, json.loads(value, object_pairs_hook=_pairs, parse_constant=_refuse))
-    except (ValueError, RecursionError):
+        found = parse_json(value)
+    except ValueError:
         return value
     if not isinstance(found, dict):
         return value
     how.append(f"{what} as JSON text")
     return found
-
-
-def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
-    """Raise ValueError for a name with two values: which one is meant would be a guess."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
-    return found
-
-
-def _refuse(text: str) -> Json:
-    raise ValueError(f"{text} is no JSON")
