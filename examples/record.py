@@ -3,7 +3,7 @@
     python examples/record.py           from a scripted server on this machine: no key, no model
     python examples/record.py --live    from the models that the examples name, whose key is in the environment
 
-The scripted server speaks OpenAI's wire format and decides by a few rules, so what it records is real traffic of a
+The scripted server speaks OpenAI's wire format and decides by a few rules, so the recordings are real traffic of a
 made-up model. The recordings that are kept here were made that way.
 """
 
@@ -279,7 +279,7 @@ def record_template() -> None:
 
 
 def _loaded(name: str) -> dict[str, Any]:
-    """What the main module of an example defines. Each has modules of its own by the same names."""
+    """Names of the main module of an example. Each example has modules of its own by the same names."""
     for module in ("agents", "planner"):
         sys.modules.pop(module, None)
     sys.path.insert(0, str(EXAMPLES / name))

@@ -5,11 +5,11 @@ An independent implementation, not affiliated with soorma.ai.
 The names of most programs are here, and are loaded on first use: a small program, such as the command line, starts at
 once. Further names are public in their modules:
 
-* `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
-* `soorma_ai.kernel.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
-* `soorma_ai.context_parts.progress`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
-* `soorma_ai.features.dead_letters.records`: what `platform.dead_letters` lists (`Letter`).
-* `soorma_ai.kernel.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
+* `soorma_ai.adapters.tokens`: the person of a bearer token (`ApiKeys`, `FirstOf`, `ByFunction`).
+* `soorma_ai.kernel.domain.doubts`: answers of a `reconcile` hook (`Done`, `NotDone`, `Failed`, `StillUnknown`).
+* `soorma_ai.context_parts.progress`: records of `platform.tracker` (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
+* `soorma_ai.features.dead_letters.records`: records of `platform.dead_letters` (`Letter`).
+* `soorma_ai.kernel.domain.people`: the result of `platform.answer` (`AnswerOutcome`).
 * `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
 * `soorma_ai.kernel.domain.plans`: status of a plan (`PlanStatus`).
 * `soorma_ai.errors`: the whole tree, including the errors of stores, buses and models.

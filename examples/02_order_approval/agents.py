@@ -40,14 +40,14 @@ class Shipment(BaseModel):
 
 
 class ManagerAnswer(BaseModel):
-    """What the manager's answer must look like."""
+    """Form of the manager's answer."""
 
     approved: bool
     note: str = ""
 
 
 def manager_approval(timeout: timedelta) -> Approval:
-    """Nobody answering in time is a no."""
+    """An answer out of time counts as a no."""
     return Approval(
         when="payload.amount > 5000.0",
         approvers=("manager",),

@@ -34,7 +34,7 @@ class Order(BaseModel):
 
 
 def order_planner(reasoner: Reasoner | None = None) -> ChoreographyPlanner:
-    """Return the planner, with what decides in the place of the model where one is given."""
+    """Return the planner. A given reasoner decides in place of the model."""
     return ChoreographyPlanner(
         "orders",
         goals=[

@@ -12,7 +12,7 @@ Decided: TypeAlias = tuple[str, dict[str, Any]]
 
 
 def answer(question: ModelQuestion) -> dict[str, Any]:
-    """Return what a model would answer."""
+    """Return the answer of a model."""
     reasoning, step = decide(question.facts)
     return {"reasoning": reasoning, "step": step}
 

@@ -1,4 +1,4 @@
-"""A worker has an order fulfilled by others: one after the other, or all at once. What is done is undone if one fails.
+"""A worker has an order fulfilled by others: one after the other, or all at once. A failure undoes the steps before it.
 
 python examples/03_delegation/main.py                              stock, then payment, then carrier
 python examples/03_delegation/main.py --parallel                   all three at once, and joined when all have answered
@@ -141,7 +141,7 @@ def all_at_once(worker: Worker) -> None:
 
 
 async def call_off(task: TaskContext[Order], why: str | None) -> None:
-    """Undo what has been done, all at once; the task ends when that is done, too."""
+    """Undo the finished steps, all at once; the task ends after that."""
     task.state["why"] = why
     done = [part.event_type for part in task.sub_tasks.values() if part.status == "completed"]
     if not done:
@@ -168,7 +168,7 @@ def undoing(worker: Worker) -> None:
 
 
 def desk() -> Planner:
-    """Takes orders, and hands each to whoever fulfils orders."""
+    """Takes orders, and hands each to the fulfilment worker."""
     planner = Planner("desk")
 
     @planner.on_goal("order.received")

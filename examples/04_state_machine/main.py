@@ -1,6 +1,6 @@
 """Research by a state machine, without any model: found, failed and tried again, or nothing found and a user asked.
 
-python examples/04_state_machine/main.py                   asks you what you mean, on a terminal
+python examples/04_state_machine/main.py                   asks you for your meaning, on a terminal
 python examples/04_state_machine/main.py --answer car      answers for you; none: lets the deadline pass
 python examples/04_state_machine/main.py --topic storms    the first search fails, a broader one does not
 python examples/04_state_machine/main.py --topic owls      found at once
@@ -32,7 +32,7 @@ CLARIFIED = "user.clarification.provided"
 
 
 def looking(name: str, query: str, *, broad: bool, failed: str, nothing: str) -> StateConfig:
-    """A state that searches, and reads what it finds in a state of its own."""
+    """A state that searches; a state of its own reads the findings."""
     return StateConfig(
         state_name=name,
         action=StateAction(event_type=SEARCH, response_event=FOUND, data={"query": query, "broad": broad}),

@@ -1,4 +1,4 @@
-"""A planner asks you what you mean, gives the research to a second planner, and writes a report of what that found.
+"""A planner asks for your meaning, gives the research to a second planner, and writes a report of its findings.
 
 python examples/05_research_advisor/main.py                   asks you on a terminal
 python examples/05_research_advisor/main.py --answer tours    answers for you: work or tours
@@ -36,7 +36,7 @@ Complete with what they say about the topic, and which article says it. What no 
 
 
 class Clarification(BaseModel):
-    """What the user's answer must look like."""
+    """Form of the user's answer."""
 
     use: Literal["work", "tours"]
 
@@ -111,7 +111,7 @@ async def advise(store_url: str, answer: str) -> int:
 
 
 async def ask(question: Wait, answer: str) -> str:
-    """Return what the user says. What does not fit `Clarification` is invalid, and the question stays open."""
+    """Return the user's answer. One off the form of `Clarification` is invalid, and the question stays open."""
     print(f"advisor: {question.message} [work/tours]")
     if not answer:
         return (await asyncio.to_thread(input, "you: ")).strip()

@@ -1,4 +1,4 @@
-"""The stock of the shop as a process of its own. It has no store: what comes for it is leased where the shop is served.
+"""The stock of the shop as a process of its own. It has no store: the process of the shop leases its deliveries to it.
 
 soorma serve agents:beside --role manager        in one shell, then in a second:
 python stock.py http://127.0.0.1:8700            and in a third:

@@ -29,7 +29,7 @@ def make_archive(folder: Path) -> Path:
 
 
 def write(bird: str, subject: str, number: int) -> str:
-    """Return what the archive says of one bird."""
+    """Return the archive's text on one bird."""
 
     def one(table: tuple[str, ...], step: int = 1) -> str:
         return table[(number * step + len(subject)) % len(table)]
@@ -86,7 +86,7 @@ def archive(folder: Path) -> Tool:
 
 
 def faults_of(report: dict[str, Any], folder: Path) -> list[str]:
-    """Return what the report says and the archive does not: each source must be there, and each quote stand in it."""
+    """Return the faults of a report: sources and quotes missing from the archive."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
     faults = [f"no source {one['id']}" for one in report["sources"] if one["id"] not in texts]
     quotes = [quote for answer in report["answers"] for quote in answer["quotes"]]

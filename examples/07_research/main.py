@@ -54,7 +54,7 @@ async def research(store_url: str, answer: str, folder: Path) -> int:
 
 
 async def decide(answer: str, *, is_first: bool) -> dict[str, Any]:
-    """Return what the person says at a checkpoint; whoever modifies does so once."""
+    """Return the person's answer at a checkpoint; it modifies at most once."""
     said = answer or (await asyncio.to_thread(input, "you [approve/modify/reject]: ")).strip()
     if said == "modify" and is_first:
         return {"decision": "modify", "modifications": CHANGE}

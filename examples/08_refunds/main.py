@@ -1,8 +1,8 @@
 """Refunds up to $100 are paid at once. Over that a lead is asked, reminded after a day, and has two days.
 
     python examples/08_refunds/main.py                       an order of $900: asks you on a terminal, else approves
-    python examples/08_refunds/main.py --answer reject       approve, reject, or none: nobody answers, and days pass
-    python examples/08_refunds/main.py --order A1            $40: nobody is asked
+    python examples/08_refunds/main.py --answer reject       approve, reject, or none: no answer, and days pass
+    python examples/08_refunds/main.py --order A1            $40: no question
 
 Runs from a recording; SOORMA_CASSETTES=live asks the model instead.
 """

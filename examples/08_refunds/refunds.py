@@ -31,7 +31,7 @@ customer.
 
 
 class Wish(BaseModel):
-    """What a customer asks for."""
+    """Request of a customer."""
 
     order_id: str
     reason: str
@@ -56,7 +56,7 @@ class Paid(BaseModel):
 
 
 class Verdict(BaseModel):
-    """The end of a refund: what its planner answers."""
+    """Result of a refund: the planner's answer."""
 
     order_id: str
     status: str = Field(pattern="^(refunded|declined)$")
@@ -100,7 +100,7 @@ def make_orders() -> Tool:
 
 
 def make_payments(paid: dict[str, Decimal]) -> Tool:
-    """Return the tool that pays. `paid` stands for a payment provider, who pays once for each key."""
+    """Return the tool that pays. `paid` stands for a payment provider; it pays once for each key."""
     payments = Tool("payments")
 
     @payments.on_invoke("refund.pay.requested", description="Pay an order's price back.", approval=OVER_THE_LIMIT)

@@ -25,7 +25,7 @@ BUSY, GONE = 429, 404
 
 
 class Folder(BaseModel):
-    """What is to be read."""
+    """Files to read."""
 
     names: list[str]
 

@@ -11,7 +11,7 @@ _FAULTS = (429, 503, None, 200)  # None: the connection is cut, after the page w
 
 class Service:
     """Reads every file but those named `lost-...`. Of the first calls for a file some go wrong, each file's otherwise.
-    `paid` counts what was paid, by the key of the request."""
+    `paid` counts payments, by the key of the request."""
 
     def __init__(self) -> None:
         self.paid = Counter[str]()

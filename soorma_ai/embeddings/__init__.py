@@ -1,1 +1,1 @@
-"""Texts by what they mean: vectors of an embedder, and events ranked by them."""
+"""Texts by their meaning: vectors of an embedder, and events ranked by them."""

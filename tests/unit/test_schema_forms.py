@@ -145,7 +145,7 @@ def test_what_is_typed_becomes_a_value_of_its_kind(typed: dict[str, str], place:
             {"$.any": "this is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
         ),
         ({"$.any": "NaN"}, {"$.any": "this is not JSON: NaN is no value of JSON"}),
-        ({"$.any": "1e999"}, {"$.any": f"this is not JSON: {clip(UNSTORABLE, 120)}"}),
+        ({"$.any": "1e999"}, {"$.any": "this is not JSON: 1e999 is no value of JSON"}),
         ({"$.any": '"\\ud800"'}, {"$.any": f"this is not JSON: {clip(UNSTORABLE, 120)}"}),
         ({"$.due": "tomorrow"}, {"$.due": '"tomorrow" is not a "date"'}),
         (

@@ -1,4 +1,4 @@
-"""The console as a part of the server: who calls, by their session, and which page answers them."""
+"""The console as a part of the server: sessions of people, and routes to pages."""
 
 import secrets
 from collections import defaultdict
@@ -48,11 +48,11 @@ class Provider(Protocol):
     def name(self) -> str: ...
 
     async def begin(self) -> tuple[str, PendingSignIn]:
-        """Return where a browser is sent, and what it must come back with. Raise TransientError."""
+        """Return the address for a browser, and the secret of its way back. Raise TransientError."""
         ...
 
     async def finish(self, answered: Mapping[str, str], begun: PendingSignIn) -> Caller:
-        """Return who came back. Raise Unauthenticated and TransientError."""
+        """Return the person who came back. Raise Unauthenticated and TransientError."""
         ...
 
     async def end(self) -> tuple[str, str]:
@@ -62,10 +62,10 @@ class Provider(Protocol):
 
 
 class Console:
-    """`secret` seals the sessions of browsers and signs links; without one, both end with the process. `links` are
-    others by which one person answers one question, as agents send them out. `provider` lets people in beside who has a
-    key. Only pages of the sites `embed_in`, as https://shop.example, may show within themselves what a link to several
-    questions opens. Raise ConfigError."""
+    """The console. `secret` seals its sessions and signs links; without one, both end with the process. `links` are
+    others, sent out by agents, for one person and one question. `provider` lets people in without a key. Only pages of
+    the sites `embed_in`, as https://shop.example, may embed the page of a link to several questions. Raise ConfigError.
+    """
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Console:
         self._embed_in = tuple(map(check_site, embed_in))
 
     def routes(self, desk: Dispatcher) -> Sequence[Route]:
-        """Return what is served beside the API. Raise ConfigError for a provider where nobody is asked who they are."""
+        """Return the routes beside the API. Raise ConfigError for a provider on a server without authentication."""
         if self._provider is not None and desk.entrance.auth is None:
             raise ConfigError("a server without auth= lets everybody of this machine in: give it one, or no provider")
         own = Links(link_secret(self._sessions.secret))
@@ -103,7 +103,7 @@ class Console:
 
 
 class _Browser(Struct, frozen=True):
-    """What a browser says of itself: `visit` names it, `session` is its sealed token."""
+    """Cookies of a browser: `visit` names it, `session` is its sealed token."""
 
     frame: PageFrame
     visit: str
@@ -166,7 +166,7 @@ class _BrowserAccess:
             return _error_page(frame, problem_of(error) or report_error(error, route.path))
 
     async def _open_link(self, route: PageRoute, request: Request) -> tuple[Link, Caller]:
-        """Return what a link opens, and whom it is for. Raise Forbidden for one that is no good any more."""
+        """Return the question and the person of a link. Raise Forbidden for an expired or used one."""
         surroundings = self._desk.surroundings
         clock = surroundings.services.clock
         self._desk.entrance.let_by_link(request, clock)
@@ -200,7 +200,7 @@ class _BrowserAccess:
         return self._let_in(request, browser, session, target)
 
     async def _begin_sign_in(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
-        """Send a browser to the provider. What it must come back with stays with it, sealed."""
+        """Send a browser to the provider. The secret of its way back stays with it, sealed."""
         clock, target = self._desk.surroundings.services.clock, request.query_params.get("next", "")
         self._desk.entrance.let_by_link(request, clock)
         address, begun = await provider.begin()
@@ -209,7 +209,7 @@ class _BrowserAccess:
         return answer
 
     async def _finish_sign_in(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
-        """Let in whom the provider names, once for what was begun."""
+        """Sign in the person named by the provider, once for each attempt."""
         clock, target = self._desk.surroundings.services.clock, ""
         self._desk.entrance.let_by_link(request, clock)
         try:
@@ -232,14 +232,14 @@ class _BrowserAccess:
     def _sign_in_page(
         self, frame: PageFrame, target: str, fault: str = "", by_provider: str = "", done: str = ""
     ) -> Response:
-        """Return the page, with what was wrong with a key, with what the provider said, or with what was `done`."""
+        """Return the page, with the fault of a key, with the provider's words, or with the outcome `done`."""
         status = HTTPStatus.UNAUTHORIZED if fault or by_provider else HTTPStatus.OK
         told: dict[str, object] = {"target": target, "fault": fault, "refusal": by_provider, "done": done}
         provider = self._provider.name if self._provider else ""
         return frame.page("sign_in.html", status, title="Sign in", provider=provider, **told)
 
     async def _sign_out(self, request: Request, browser: _Browser) -> ASGIApp:
-        """End the session here. Whom a provider let in is sent there by the page, to end the one that they have there:
+        """End the session here. The page sends a person of a provider there, to end that session too:
         browsers let no form lead to another site."""
         await self._read_form(request, browser)
         is_by_provider = await self._end_session(request)
@@ -264,14 +264,14 @@ class _BrowserAccess:
         return isinstance(session.token, Caller)
 
     async def _end(self, provider: Provider) -> tuple[str, str]:
-        """Return what `Provider.end` does; nothing while it cannot be asked."""
+        """Return the result of `Provider.end`; nothing while the provider is away."""
         try:
             return await provider.end()
         except TransientError:
             return "", ""
 
     async def _finish_sign_out(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
-        """Tell who comes back from where we sent them that they are signed out there, too; nobody else."""
+        """Confirm a sign-out at the provider, only to a browser sent there by us."""
         now, sealed = self._desk.surroundings.services.clock.now(), request.cookies.get(self._cookies.sign_out, "")
         if self._sessions.is_sign_out(sealed, request.query_params.get("state", ""), now):
             done = f"You are signed out, here and with {provider.name}."
@@ -331,7 +331,7 @@ class _BrowserAccess:
         return fields
 
     async def _answer(self, request: Request, answering: "Answered") -> ASGIApp:
-        """Return the page, or that which says what is wrong; and name a browser that has no name yet."""
+        """Return the page, or the page of the error; and name a browser without a name."""
         browser = self._browser(request)
         try:
             answer = await answering(request, browser)
@@ -365,8 +365,7 @@ class _BrowserAccess:
         return _Browser(frame, visit, session, is_new)
 
     def _set(self, answer: Response, request: Request, name: str, value: str) -> None:
-        """Set a cookie until the browser ends. What a page of https sent comes by https, whatever a proxy makes of
-        it."""
+        """Set a cookie until the browser ends. For a page of https it is secure, even behind a proxy."""
         is_secure = request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
         path = str(request.scope.get("root_path", "")) or "/"
         answer.set_cookie(name, value, path=path, secure=is_secure, httponly=True, samesite="lax")

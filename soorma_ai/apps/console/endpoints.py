@@ -1,4 +1,4 @@
-"""What answers at the paths of the console, by method; and the files that pages load."""
+"""Endpoints of the console, by path and method; and the files of its pages."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -14,7 +14,7 @@ Answering = Callable[[Request], Awaitable[ASGIApp]]
 
 
 class Endpoint:
-    """What is at one path, by method."""
+    """Endpoints of one path, by method."""
 
     def __init__(self, **answering: Answering) -> None:
         self._answering = answering

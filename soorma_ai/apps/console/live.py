@@ -1,4 +1,4 @@
-"""What tells an open page that it is out of date: it says that something may have come, and never what."""
+"""Notice to an open page that it may be out of date. It carries no data."""
 
 from collections.abc import AsyncIterator
 
@@ -18,7 +18,7 @@ CHANGED = b"event: changed\ndata:\n\n"
 
 
 async def key_of(client: Client, plan_id: str | None) -> str:
-    """Return what is followed: the tenant, or the tree of a plan. Raise NotFound for one that is not theirs to see."""
+    """Return the subject to follow: the tenant, or the tree of a plan. Raise NotFound for a plan out of their sight."""
     if plan_id is None:
         return tenant_key(client.person.tenant_id)
     plan = await own_plan(client.services, client.person, plan_id, PLANS["follow"])

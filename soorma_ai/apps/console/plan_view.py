@@ -1,4 +1,4 @@
-"""What a page about a plan shows, made of its trace: the same for the console and for a file to send."""
+"""View of a plan, made of its trace: the same for the console and for a file to send."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -44,7 +44,7 @@ class LineView(Struct, frozen=True):
 
 
 class DecisionView(Struct, frozen=True):
-    """An answer of a model with what is written down about it. By its `number` its plan knows it; 0 where it is of
+    """An answer of a model with its journal entry. By its `number` its plan knows it; 0 where it is of
     another plan than the page."""
 
     number: int
@@ -67,7 +67,7 @@ def view_of(
     begins: timedelta = timedelta(0),
     decisions_before: int = 0,
 ) -> Mapping[str, object]:
-    """Return what templates about a plan are rendered with. Of a part of it: how long the whole plan `lasted`, when
+    """Return the variables of templates about a plan. Of a part of it: how long the whole plan `lasted`, when
     after its beginning the part `begins`, and how many decisions were made before that."""
     folded = fold_siblings(trace.lines, is_part=lasted is not None)
     is_large = folded != trace.lines
@@ -114,7 +114,7 @@ def states_in(trace: Trace) -> States:
 
 
 def report(trace: Trace) -> str:
-    """Return one page about a plan that needs nothing beside it, to be sent to somebody."""
+    """Return one self-contained page about a plan, to be sent."""
     return render("report.html", {**view_of(trace), "style": Markup(style())})
 
 
@@ -154,7 +154,7 @@ def _key(line: Line) -> object:
 
 
 def tell_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> DecisionView:
-    """Return what a page tells of the line of a decision."""
+    """Return the view of the line of a decision."""
     thought = line.thought
     if thought is None:
         raise ValueError("a decision is of a thought")

@@ -31,7 +31,7 @@ SIGN_IN = timedelta(minutes=10)
 
 
 class Session(Struct, frozen=True):
-    """A session: the token that was signed in with, or whom a provider let in."""
+    """A session: the token of the sign-in, or the person of a provider."""
 
     session_id: str
     begun_at: datetime
@@ -62,11 +62,11 @@ class Sessions(Struct, frozen=True):
         return self._key("name").hex()[:8]
 
     def seal(self, token: str, now: datetime) -> str:
-        """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
+        """Return the value of a session cookie. Raise Unauthenticated for a token too long for one."""
         return self._seal_session("session", token, now)
 
     def seal_caller(self, caller: Caller, now: datetime) -> str:
-        """Return the same for whom a provider let in, who has no token of ours. Raise Unauthenticated as `seal`."""
+        """Return the same for a person of a provider, without a token of ours. Raise Unauthenticated as `seal`."""
         return self._seal_session("person", name_token(caller.person), now)
 
     def open(self, sealed: str, now: datetime) -> Session:
@@ -80,13 +80,13 @@ class Sessions(Struct, frozen=True):
         raise Unauthenticated("the session has ended: sign in")
 
     def seal_sign_in(self, begun: PendingSignIn, target: str, now: datetime) -> str:
-        """Return what a cookie holds while a browser is with a provider, and where it wanted to go."""
+        """Return the value of the cookie of a sign-in in progress, with the wanted page."""
         said = [begun.state, begun.nonce, begun.verifier, target if len(target) <= LONGEST_TARGET else ""]
         return self._seal("sign-in", json.dumps(said), now)
 
     def open_sign_in(self, sealed: str, now: datetime) -> tuple[PendingSignIn, str]:
-        """Return what was begun, and where the browser wanted to go. Raise Unauthenticated for what is not ours, or too
-        old."""
+        """Return the sign-in in progress, and the wanted page. Raise Unauthenticated for a forged or an old
+        cookie."""
         said = self._open("sign-in", sealed, now, SIGN_IN)
         if said is None:
             raise Unauthenticated("this sign-in was begun in another browser, is used up, or took too long: try again")
@@ -94,7 +94,7 @@ class Sessions(Struct, frozen=True):
         return PendingSignIn(state, nonce, verifier), target
 
     def seal_sign_out(self, state: str, now: datetime) -> str:
-        """Return what a cookie holds while a browser ends its session with a provider."""
+        """Return the value of the cookie of a sign-out in progress."""
         return self._seal("sign-out", state, now)
 
     def is_sign_out(self, sealed: str, state: str, now: datetime) -> bool:
@@ -103,7 +103,7 @@ class Sessions(Struct, frozen=True):
         return bool(begun) and hmac.compare_digest(state.encode(), str(begun).encode())
 
     def form_token(self, visit: str, session: str) -> str:
-        """Return what every form carries: only who has both cookies of this browser gets it."""
+        """Return the token of every form: it takes both cookies of this browser."""
         said = f"{visit}\n{session}".encode()
         return hmac.new(self._key("form"), said, sha256).hexdigest()
 

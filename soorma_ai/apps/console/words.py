@@ -1,4 +1,4 @@
-"""Values as pages show them: short, bounded, and unable to act on what stands around them."""
+"""Values as pages show them: short, bounded, and without effect on the text around them."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,8 +56,8 @@ def words(text: str | None, most: int = LONGEST_WORDS) -> str:
 
 
 def spell(text: object, size: int = 200) -> str:
-    """Return text of others as it is shown: of a bounded length, with what would not be seen, or would turn around what
-    follows, spelled out."""
+    """Return text of others as it is shown: of a bounded length, with invisible characters and those of direction
+    spelled out."""
     return printable(clip(str(text), size))
 
 
@@ -66,8 +66,8 @@ def name(text: str | None) -> str:
 
 
 def describe_line(line: Line) -> tuple[list[StyledText], list[StyledText]]:
-    """Return what a line of a trace says happened, and why, in the words of `soorma plans show`. What it carried is
-    left to whoever shows it."""
+    """Return the sentence of a line of a trace, with its reason, in the words of `soorma plans show`. Its payload is
+    left to the template."""
     is_number = isinstance(line.data, int | float) and line.kind is LineKind.PROGRESS
     short = replace(
         line,

@@ -1,4 +1,4 @@
-"""What could not be handled: dead letters, and calls outside of which nobody knows whether they happened."""
+"""Dead letters, and outside calls with an unknown outcome."""
 
 from starlette.types import ASGIApp
 

@@ -41,9 +41,9 @@ class Letter(Record, frozen=True):
 
 
 class DeadLetterRow(Struct, frozen=True):
-    """Row of a dead letter, as `Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
-    `user_id` is whose it is: that plan's, else the event's."""
+    """Row of a dead letter, as `Letter` explains it. For an unreadable event the
+    columns of the store stand in, and `unreadable` has the reason. `came_for` is the plan of the delivery, if it has
+    begun. `user_id` is that plan's user, else the event's."""
 
     seq: int
     agent: str

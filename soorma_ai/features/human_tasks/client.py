@@ -37,7 +37,7 @@ class AsyncInbox:
 
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:
         """Assign a question to a colleague, inform them, and return the claim. A repeated call changes nothing, and
-        informs nobody. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
+        informs no one. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
         person with the right to steer the question needs no right to answer it."""
         return await self._caller.read(post("waits", wait_id, "hand-over", body={"to": to}, is_safe=True), Claim)
 

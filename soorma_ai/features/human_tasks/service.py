@@ -114,7 +114,7 @@ class Inbox:
     @CALLS("POST /waits/{wait_id}/hand-over", Act.STEER, "hand_over_wait", is_safe=True)
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:
         """Assign a question to a colleague, inform them, and return the claim. A repeated call changes nothing, and
-        informs nobody. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
+        informs no one. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
         person with the right to steer the question needs no right to answer it."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.hand_over", wait_id) as change:

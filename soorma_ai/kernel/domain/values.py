@@ -146,7 +146,7 @@ def _object_of(pairs: list[tuple[str, Json]]) -> JsonObject:
 
 def _finite(text: str) -> float:
     if not isfinite(value := float(text)):
-        raise ValueError(f"{text} is no JSON")
+        raise ValueError(f"{text} is no value of JSON")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Agents, and what they registered."""
+"""Agents and their registrations."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ MOST_FINDINGS = 50
 
 
 class AgentEntry(Struct, frozen=True):
-    """An agent with the names of what it takes and makes, and what waits for it, where the visitor may know."""
+    """An agent with the names of its events, and its backlog where the visitor may see that."""
 
     agent: DiscoveredAgent
     goals: tuple[str, ...]
@@ -101,7 +101,7 @@ async def show_choreography(visitor: PageContext) -> ASGIApp:
 
 @dataclass(frozen=True)
 class _RegistryView:
-    """What is registered, the same where all that is drawn and looked at is the same."""
+    """Registrations of a tenant; equal while nothing shown has changed."""
 
     words: tuple[str, ...]
     live: frozenset[str]
@@ -131,7 +131,7 @@ class Choreography(Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def _draw(known: _RegistryView) -> Choreography:
-    """Return what is made once for as long as nobody registers anything else: of ten thousand events, it takes more
+    """Return the drawing of the registry, made once for each registration: for ten thousand events it takes more
     than a second."""
     reach = check_reach(known.events, known.live)
     graph = graph_of_registry(known.events, known.live, marks_of(reach))
@@ -147,7 +147,7 @@ def _draw(known: _RegistryView) -> Choreography:
 
 
 async def _backlogs(visitor: PageContext) -> dict[str, Backlog] | None:
-    """Return backlogs by agent; None for who may not know them."""
+    """Return backlogs by agent; None without the right to see them."""
     try:
         return {one.agent: one for one in await visitor.client.registry.backlogs()}
     except Forbidden:

@@ -108,7 +108,7 @@ async def cancel_plans(visitor: PageContext) -> ASGIApp:
 
 
 def _bulk_summary(visitor: PageContext) -> str:
-    """Return what became of selected plans, as numbers in the address tell it."""
+    """Return the outcome for selected plans, from the numbers in the address."""
     if not visitor.query_value("cancelled"):
         return ""
     counts = {
@@ -163,7 +163,7 @@ async def _progress(visitor: PageContext, plan: PlanRecord, *, is_by_parts: bool
 
 
 async def _turn_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
-    """Return a part of a plan that is read as a whole, and what the page shows of it."""
+    """Return a part of a plan that is read as a whole, and its view."""
     said, plan_id = visitor.query_value("turn"), plan.plan_id
     part = TurnRange(TURNS, number(said) if said else None)
     trace = await trace_of(visitor.client.services, visitor.client.person, plan_id, part)
@@ -180,7 +180,7 @@ async def _turn_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Map
 
 
 async def _step_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
-    """Return a part of a long plan, of which no more is read, and what the page shows of it."""
+    """Return a part of a long plan, and its view; nothing else of the plan is read."""
     said = visitor.query_value("step")
     part = await show_part(visitor.client.services, plan, number(said) if said else None)
     path, last_part = visitor.frame.path, part.count - STEPS
@@ -198,7 +198,7 @@ async def _step_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Map
 
 
 def _pauses(plan: PlanDetails) -> list[Expectation]:
-    """Return what somebody has to resume."""
+    """Return the plans in need of a resumption."""
     return [
         one
         for one in plan.expectations
@@ -207,7 +207,7 @@ def _pauses(plan: PlanDetails) -> list[Expectation]:
 
 
 async def show_decision(visitor: PageContext) -> ASGIApp:
-    """Show what a model was asked, word for word, and what it answered."""
+    """Show the question to a model, word for word, and its answer."""
     plan_id, said = visitor.part("plan_id"), visitor.part("number")
     if not number(said):
         raise NotFound(f"no decision {said[:40]!r} of plan {plan_id[:80]}: give its number")
@@ -238,7 +238,7 @@ async def cancel_plan(visitor: PageContext) -> ASGIApp:
 
 
 async def resume_plan(visitor: PageContext) -> ASGIApp:
-    """Let a plan go on that was paused until somebody resumes it, or that needs an operator."""
+    """Resume a plan that is paused without an end, or that needs an operator."""
     plan_id = visitor.part("plan_id")
     note = visitor.form_value("note").strip()[:LONGEST_REASON]
     outcome = await visitor.client.resume(plan_id, note=note)

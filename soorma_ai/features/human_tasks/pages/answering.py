@@ -1,4 +1,4 @@
-"""What a person filled in about a question: read, and judged as far as that is possible before it is said."""
+"""A filled form of a question: read, and checked as far as possible before it is an answer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -41,7 +41,7 @@ class AnswerDraft(Struct, frozen=True):
 
 
 class AnswerRefusal(Struct, frozen=True):
-    """What has to be put right first."""
+    """Faults to correct first."""
 
     words: str
     payload: FormReading | None = None
@@ -90,7 +90,7 @@ def answer_form(ask: Ask, sheet: Sheet, refusal: AnswerRefusal | None) -> FormFi
 
 
 def answer_schema(ask: Ask) -> JsonObject:
-    """Return the schema of the answer without what a button and the note tell."""
+    """Return the schema of the answer without the fields of a button and of the note."""
     schema = ask.response_schema
     members, needed = schema.get("properties"), schema.get("required")
     if not isinstance(members, dict) or not _is_yes_or_no(ask):
@@ -113,7 +113,7 @@ def checks_of(asked: Expectation, sheet: Sheet) -> list[tuple[JsonObject, Json]]
 
 
 def judge(asked: Expectation, sheet: Sheet) -> AnswerDraft | AnswerRefusal:
-    """Return the answer, or what is wrong with it by the fields of its form."""
+    """Return the answer, or its faults by the fields of its form."""
     ask = asked.ask
     if ask is None or sheet.do not in ask.allowed_decisions:
         return AnswerRefusal("Choose one of the buttons.")

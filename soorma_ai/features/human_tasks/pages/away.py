@@ -20,7 +20,7 @@ async def show_away(visitor: PageContext) -> ASGIApp:
 
 
 async def change_away(visitor: PageContext) -> ASGIApp:
-    """Take down that somebody is away, or back."""
+    """Record an absence, or its end."""
     inbox = inbox_of(visitor.client)
     if visitor.form_value("do") == BACK:
         await inbox.back(visitor.form_value("user_id") or visitor.client.person.user_id)
@@ -33,7 +33,7 @@ async def change_away(visitor: PageContext) -> ASGIApp:
 
 
 def _end_of(day: str) -> datetime:
-    """Return the end of a day. Raise LocalProtocolError for what is none."""
+    """Return the end of a day. Raise LocalProtocolError for any other text."""
     try:
         return datetime.combine(date.fromisoformat(day), time(), UTC) + timedelta(days=1)
     except (ValueError, OverflowError) as error:

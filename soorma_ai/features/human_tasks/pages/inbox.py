@@ -1,4 +1,4 @@
-"""The inbox: what people are asked, and one question beside it."""
+"""The inbox: open questions, and one of them beside the list."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -87,7 +87,7 @@ def _around(visitor: PageContext, queue: QuestionList, wait_id: str | None, *, i
 
 
 async def read_queue(visitor: PageContext, plan_id: str | None = None) -> QuestionList:
-    """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
+    """Return the wanted page of the list; with a `plan_id`, of the questions of its tree."""
     services, person, now = visitor.client.services, visitor.client.person, visitor.now
     try:
         page = await question_page(services, person, PAGE, plan_id, beyond=visitor.place)

@@ -1,6 +1,7 @@
-"""What somebody opens by a link that was made for them: one question, or a queue of them, without signing in.
+"""Pages of a person's signed link: one question, or a queue of them, without signing in.
 
-Opening answers nothing: mail programs open links, too. What was answered is told by a link, and its payload no more.
+Opening answers nothing: mail programs open links, too. A link shows the outcome of a closed question,
+without its payload.
 """
 
 from http import HTTPStatus
@@ -56,7 +57,7 @@ async def send_payload_in_queue(visitor: PageContext) -> ASGIApp:
 
 
 async def _of_queue(visitor: PageContext, wait_id: str, *, looks: bool = False) -> QuestionDetails:
-    """Return a question of the queue. Raise NotFound for one that is asked elsewhere."""
+    """Return a question of the queue. Raise NotFound for any other question."""
     link, details = _link(visitor), await question.load(visitor, wait_id, looks=looks)
     if link.kind == "plan":
         plan = await visitor.client.services.store.plans.plan(link.about)

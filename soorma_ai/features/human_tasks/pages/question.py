@@ -49,8 +49,8 @@ TOO_LATE = "Your answer was not recorded:"
 
 
 class QuestionFrame(Struct, frozen=True):
-    """Page in which a question stands: its template and what that shows beside, the path of the question with its
-    query, and the path that leads back."""
+    """Page around a question: its template with further variables, the path of the question with its
+    query, and the path back."""
 
     template: str
     path: tuple[str, ...]
@@ -60,7 +60,7 @@ class QuestionFrame(Struct, frozen=True):
 
 
 class QuestionView(Struct, frozen=True):
-    """What a page shows beside the question: what was filled in, what is wrong with that, what came between."""
+    """State of a form beside the question: its values, their faults, and changes that came between."""
 
     sheet: Sheet = field(default_factory=Sheet)
     refusal: AnswerRefusal | None = None
@@ -70,7 +70,7 @@ class QuestionView(Struct, frozen=True):
 
 
 async def load(visitor: PageContext, wait_id: str, *, looks: bool = False) -> QuestionDetails:
-    """Return a question. That somebody `looks` at it is kept, the first time that they do."""
+    """Return a question. With `looks`, a person's first look at it is recorded."""
     details = await question_details(visitor.client.services, visitor.client.person, wait_id)
     if looks and visitor.request.method == "GET":
         await inbox_of(visitor.client).look(wait_id, details.notices)
@@ -88,7 +88,7 @@ def show(
 
 
 async def answer(visitor: PageContext, around: QuestionFrame, wait_id: str) -> Response:
-    """Say what a person decided; what cannot be said is shown again as they filled it in."""
+    """Send a person's answer; an invalid one is shown again as it was filled in."""
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
     if sheet.do in (CLAIM, INSIST, RELEASE, SNOOZE) or (sheet.do == HAND and visitor.link is None):
         return await _take(visitor, around, details, sheet.do)
@@ -156,7 +156,7 @@ async def payload_of(details: QuestionDetails) -> Response:
 def _question_values(
     visitor: PageContext, details: QuestionDetails, around: QuestionFrame, shown: QuestionView
 ) -> dict[str, object]:
-    """Return what the template of a question shows."""
+    """Return the variables of the template of a question."""
     asked, frame, person = details.asked, visitor.frame, visitor.client.person
     ask = asked.ask
     assert ask is not None  # it is a question
@@ -239,7 +239,7 @@ def _time_values(details: QuestionDetails, ask: Ask, now: datetime) -> dict[str,
 
 
 def _other_faults(refusal: AnswerRefusal | None) -> tuple[str, ...]:
-    """Return what is wrong with a payload or an answer as a whole."""
+    """Return the faults of a payload or an answer as a whole."""
     readings = (refusal.payload, refusal.answer) if refusal else ()
     return tuple(fault for one in readings if one for fault in one.others)
 
