@@ -35,21 +35,19 @@ class OpenRequest(Record, frozen=True):
     wait_id: str | None = None
 
 
-class End(Record, frozen=True):
+class End(Submitted, frozen=True):
     """End of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error of a failed
     plan."""
 
-    plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
     reason: str | None = None
     failure: str | None = None
 
 
-class NotEnded(Record, frozen=True):
+class NotEnded(Submitted, frozen=True):
     """Running plan. `state` describes its waits, or the reason of its sleep."""
 
-    plan_id: str
     state: str
     status: Literal["active"] = "active"
 

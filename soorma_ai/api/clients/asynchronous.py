@@ -22,7 +22,6 @@ from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolE
 from soorma_ai.kernel.domain.call_options import PublishOptions, SendOptions, SubmitOptions, must_know
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
-from soorma_ai.kernel.domain.plans import PlanFacts
 from soorma_ai.kernel.domain.values import Data, Json, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
 
@@ -242,7 +241,7 @@ class AsyncKernelClient(ClientRows):
 
     async def follow(self, plan_id: str) -> AsyncPlan:
         """Return the handle of an earlier plan. Raise NotFound."""
-        plan = await self._caller.read(get("plans", plan_id), PlanFacts)
+        plan = await self._caller.read(get("plans", plan_id, "result"), Submitted)
         return AsyncPlan(plan.plan_id, plan.goal_id, self._caller)
 
     async def events(

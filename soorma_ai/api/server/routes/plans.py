@@ -75,7 +75,7 @@ async def show_result(call: Call, plan_id: Id, wait: Patience = 0) -> Answer:
     plan = await call.client.follow(plan_id)
     end = await _end(call.surroundings, plan, wait)
     if end is None:
-        return Answer(NotEnded(plan_id=plan.plan_id, state=await plan.describe()), _OPEN)
+        return Answer(NotEnded(plan_id=plan.plan_id, goal_id=plan.goal_id, state=await plan.describe()), _OPEN)
     return Answer(end)
 
 
@@ -126,8 +126,8 @@ async def _end(surroundings: AppState, plan: PlanHandle, wait: float) -> End | N
     except PlanFailed as failed:
         status = PlanStatus.CANCELLED if isinstance(failed, PlanCancelled) else PlanStatus.FAILED
         failure = failed.code if status is PlanStatus.FAILED else None
-        return End(plan_id=plan.plan_id, status=status, reason=failed.reason, failure=failure)
-    return End(plan_id=plan.plan_id, status=PlanStatus.COMPLETED, result=result)
+        return End(plan_id=plan.plan_id, goal_id=plan.goal_id, status=status, reason=failed.reason, failure=failure)
+    return End(plan_id=plan.plan_id, goal_id=plan.goal_id, status=PlanStatus.COMPLETED, result=result)
 
 
 OPERATIONS = (*operations(HANDLERS, "plans"), *operations(PLANS, "plans", lambda call: call.client))
