@@ -104,8 +104,9 @@ async def newest_events(
     for row in past if limit else []:
         yield row.event
     last = past[-1].seq if past else 0
+    plan = await client.follow(root) if follow and root is not None else None
     while follow:
-        is_over = root is not None and (await (await client.follow(root)).status()).is_final
+        is_over = plan is not None and (await plan.status()).is_final
         page = await client.events(after=last, limit=PAGE, plan_id=root)
         for row in page.events:
             yield row.event
