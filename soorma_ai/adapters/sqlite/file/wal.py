@@ -2,11 +2,15 @@
 
 A torn tail is none: the last transaction may have reached the disk in part, and in any order, when power was lost. A
 later transaction proves that the one before it was whole, since each is synced before the next begins.
+
+A log in use changes while it is read: a frame that was caught half written, or the beginning of a log that its writer
+began anew, looks damaged once. Damage is the same at the next look.
 """
 
 import struct
 import sys
 from array import array
+from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
 
@@ -19,6 +23,7 @@ _HEADER, _FRAME = struct.Struct(">IIII8sII"), struct.Struct(">II8sII")
 _MAGIC = (0x377F0682, 0x377F0683)
 _MASK = 2**32 - 1
 _CHUNK = 2**20
+MOST_LOOKS = 5
 
 
 class _Header(Struct, frozen=True):
@@ -31,9 +36,13 @@ class _Header(Struct, frozen=True):
 def check_wal(store: Path) -> None:
     """Raise ConfigError where the log beside this file is damaged."""
     log = store.with_name(f"{store.name}-wal")
-    try:
+
+    def look() -> str:
         with log.open("rb") as file:
-            damage = _damage_in(file)
+            return _damage_in(file)
+
+    try:
+        damage = lasting_damage(look)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -43,6 +52,16 @@ def check_wal(store: Path) -> None:
             f"{log} is damaged ({damage}), and SQLite would drop all later changes without a word: restore "
             f"{store.name} from a backup, or move {log.name} away to go on with what {store.name} holds by itself"
         )
+
+
+def lasting_damage(look: Callable[[], str]) -> str:
+    """Return the damage that two looks in a row find; empty for none, and for a log that changes at every look."""
+    found = look()
+    for _ in range(MOST_LOOKS):
+        before, found = found, look() if found else ""
+        if found == before:
+            return found
+    return ""
 
 
 def _damage_in(file: BufferedReader) -> str:
