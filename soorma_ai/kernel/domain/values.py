@@ -38,7 +38,7 @@ _encode, _decode = Encoder().encode, Decoder().decode
 _SAFE_INTEGER = 2**53 - 1
 _MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
-# With options, `json.dumps` makes an encoder for each value.
+# With options, `json.dumps` makes an encoder for each value. In one shot, `iterencode` is all of `encode`.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _AS_IT_STANDS = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _IN_CHUNKS = json.JSONEncoder(default=str)
@@ -51,16 +51,24 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Same(Struct, Generic[T], frozen=True, eq=False):
-    """Identity of an object as a key: for values derived from a constant object."""
-
-    it: T
+class _Identity(Struct, frozen=True, eq=False):
+    it: object
 
     def __hash__(self) -> int:
         return id(self.it)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.it is cast("Same[T]", other).it
+        match other:
+            case _Identity():
+                return self.it is other.it
+            case _:
+                return False
+
+
+class Same(_Identity, Generic[T], frozen=True, eq=False):
+    """Identity of an object as a key: for values derived from a constant object."""
+
+    it: T
 
 
 def derived_id(*parts: str) -> str:
@@ -155,7 +163,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_finite,
 
 def compact(value: Json) -> str:
     """Return the one spelling of a value: sorted keys, no spaces, ASCII."""
-    return _COMPACT.encode(value)
+    return "".join(_COMPACT.iterencode(value, True))
 
 
 def digest(value: Json) -> str:
@@ -169,10 +177,13 @@ def is_storable(value: Json) -> bool:
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
         for item in level:
-            if isinstance(item, dict):
-                below += item.values()
-            elif isinstance(item, list):
-                below += item
+            match item:
+                case dict():
+                    below += item.values()
+                case list():
+                    below += item
+                case _:
+                    pass
         if not below:
             return _can_be_spelled(value)
         level = below
@@ -181,7 +192,7 @@ def is_storable(value: Json) -> bool:
 
 def _can_be_spelled(value: Json) -> bool:
     try:
-        _AS_IT_STANDS.encode(value).encode()
+        "".join(_AS_IT_STANDS.iterencode(value, True)).encode()
     except ValueError:  # also for an integer that is too long to be spelled
         return False
     return True
@@ -252,7 +263,7 @@ def leads_into(items: Sequence[Json], part: str) -> bool:
 def _spell_canonically(value: Json) -> bytes:
     """Return the RFC 8785 form. For ASCII text and small integers, JSON with sorted keys is this form already, and far
     quicker."""
-    spelled = _CANONICAL.encode(value)
+    spelled = "".join(_CANONICAL.iterencode(value, True))
     if spelled.isascii() and _has_plain_numbers(value):
         return spelled.encode()
     import rfc8785  # most values do without it
@@ -263,13 +274,17 @@ def _spell_canonically(value: Json) -> bytes:
 def _has_plain_numbers(value: Json) -> bool:
     left: list[Json] = [value]
     while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            left += item.values()
-        elif isinstance(item, list):
-            left += item
-        elif isinstance(item, float) or (isinstance(item, int) and abs(item) > _SAFE_INTEGER):
-            return False
+        match left.pop():
+            case dict() as item:
+                left += item.values()
+            case list() as item:
+                left += item
+            case float():
+                return False
+            case int() as item if not -_SAFE_INTEGER <= item <= _SAFE_INTEGER:
+                return False
+            case _:
+                pass
     return True
 
 
