@@ -8,16 +8,29 @@ from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from math import isfinite
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.json import Decoder, Encoder
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
-Json: TypeAlias = JsonValue
-JsonObject: TypeAlias = dict[str, JsonValue]
+
+class _JsonOfPydantic:
+    """Annotation of JSON values. pydantic checks them by its own type, which msgspec does not know."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(JsonValue)
+
+
+if TYPE_CHECKING:
+    Json: TypeAlias = JsonValue
+else:
+    Json = Annotated[Any, _JsonOfPydantic]
+JsonObject: TypeAlias = dict[str, Json]
 # What callers may give where a JSON object is wanted.
 Data: TypeAlias = Mapping[str, Any] | BaseModel
 Missing = TypeVar("Missing")

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 _NEXT_CALL = """
@@ -175,7 +175,7 @@ def _write_down(db: Reader, entry: JournalEntry) -> None:
         cause_id=key.cause_id,
         ordinal=key.ordinal,
         plan_id=entry.plan_id,
-        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        rest=(JOURNAL_OF_RAW if is_raw else JOURNAL).text(entry),
         is_raw=int(is_raw),
     )
     if done.rowcount == 0:
