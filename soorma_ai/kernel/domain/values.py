@@ -45,7 +45,6 @@ UNSTORABLE = (
     "NaN or Infinity"
 )
 
-_LARGE = 2**16
 _encode, _decode = Encoder().encode, Decoder().decode
 
 _SAFE_INTEGER = 2**53 - 1
@@ -72,8 +71,8 @@ class Same(Struct, Generic[T], frozen=True, eq=False):
     def __hash__(self) -> int:
         return id(self.it)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.it is cast("Same[T]", other).it
+    def __eq__(self, other: Any) -> bool:
+        return other.__class__ is Same and self.it is other.it
 
 
 def derived_id(*parts: str) -> str:
@@ -89,7 +88,7 @@ def json_object(what: str, value: object) -> JsonObject:
     """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    if (copied := _copy_of_large(value)) is not None:
+    if (copied := copy_of_json(value)) is not None:
         return copied
     try:
         return _OBJECT.validate_python(value)
@@ -114,11 +113,12 @@ def _spell_decimals(value: object, levels: int) -> object:
     return value
 
 
-def _copy_of_large(value: object) -> JsonObject | None:
-    """Return a copy of a large JSON object, far quicker than by validation; None for anything else."""
+def copy_of_json(value: object) -> JsonObject | None:
+    """Return a copy of a JSON object, far quicker than by validation; None for anything else."""
+    if value.__class__ is dict and not value:
+        return {}
     try:
-        spelled = _encode(value)
-        copied = _decode(spelled) if len(spelled) > _LARGE else None
+        copied = _decode(_encode(value))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
     return cast(JsonObject, copied) if isinstance(copied, dict) and copied == value else None
@@ -178,6 +178,24 @@ def digest(value: Json) -> str:
 
 def is_storable(value: Json) -> bool:
     """Tell whether a value can be written and read back: not too deep for a parser, all of it Unicode and JSON."""
+    return _is_plainly_storable(value) or (not _is_too_deep(value) and _can_be_spelled(value))
+
+
+def is_finite(value: Json) -> bool:
+    """Tell whether a value has neither NaN nor Infinity; msgspec writes these as null."""
+    return b"null" not in _encode(value) or _can_be_spelled(value)
+
+
+def _is_plainly_storable(value: Json) -> bool:
+    """Tell by its text whether a value has no NaN, written as null, and few levels. No tells nothing."""
+    try:
+        spelled = _encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return b"null" not in spelled and spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS
+
+
+def _is_too_deep(value: Json) -> bool:
     level: list[Json] = [value]
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
@@ -187,9 +205,9 @@ def is_storable(value: Json) -> bool:
             elif isinstance(item, list):
                 below += item
         if not below:
-            return _can_be_spelled(value)
+            return False
         level = below
-    return False
+    return True
 
 
 def _can_be_spelled(value: Json) -> bool:

@@ -166,8 +166,13 @@ def definition(text: str) -> EventDefinition:
 
 def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Rows:
     """Insert a row; `conflict` is the clause for an existing one."""
-    places = ", ".join("?" * len(row))
-    return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
+    return db.execute(_insert(table, conflict, *row), (*row.values(),))
+
+
+@lru_cache(maxsize=256)
+def _insert(table: str, conflict: str, *columns: str) -> str:
+    places = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}"
 
 
 # A moment, in seconds, of what is not due before it is moved.
@@ -179,8 +184,8 @@ def behind(beginning: str) -> str:
     return f"{beginning}{chr(0x10FFFF)}"
 
 
-def epoch(moment: datetime) -> float:
-    return moment.timestamp()
+# The seconds of a moment.
+epoch = datetime.timestamp
 
 
 def moment(seconds: float) -> datetime:

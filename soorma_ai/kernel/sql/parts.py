@@ -140,14 +140,14 @@ class SqlQueue(StorePart):
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
         # What an agent declares may be what others wait for, whoever they belong to.
-        declares = any(isinstance(effect, Declare) for effect in work.effects)
+        declares = Declare in map(type, work.effects)
         acting = of_delivery(work.delivery, is_house=declares)
         _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
         effects.commit(db, work, now)
-        if any(isinstance(effect, Declare) for effect in work.effects):
+        if Declare in map(type, work.effects):
             self.database.routes.forget()
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
