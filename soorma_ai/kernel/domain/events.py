@@ -15,12 +15,10 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
     ValidatorFunctionWrapHandler,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -117,32 +115,25 @@ def _wire_name(attribute: str) -> str:
 
 
 class _EventData:
-    """Annotation of an event's data: it is checked and written as a whole, not value by value."""
+    """Annotation of an event's data: given values are copied as a whole, not checked one by one."""
 
     @staticmethod
     def __get_pydantic_core_schema__(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         checked = handler(source)
 
         def take(value: object, check: ValidatorFunctionWrapHandler) -> object:
-            copied = copy_of_json(value)
-            return check(value) if copied is None else copied
+            copy = copy_of_json(value)
+            return check(value) if copy is None else copy
 
-        of_text = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
         return core_schema.json_or_python_schema(
-            json_schema=core_schema.no_info_after_validator_function(_check_finite, of_text),
+            json_schema=core_schema.no_info_after_validator_function(_must_be_finite, checked),
             python_schema=core_schema.no_info_wrap_validator_function(take, checked),
-            serialization=core_schema.simple_ser_schema("any"),
         )
 
-    @staticmethod
-    def __get_pydantic_json_schema__(schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        assert schema["type"] == "json-or-python"
-        return handler(schema["python_schema"])
 
-
-def _check_finite(data: JsonObject) -> JsonObject:
+def _must_be_finite(data: JsonObject) -> JsonObject:
     if not is_finite(data):
-        raise ValueError("give finite numbers: JSON has neither NaN nor Infinity")
+        raise ValueError("numbers are finite: JSON has neither NaN nor Infinity")
     return data
 
 
