@@ -37,7 +37,6 @@ from soorma_ai.api.server.rates import (
     Rate,
 )
 from soorma_ai.api.server.streams import EventStream
-from soorma_ai.api.tokens import sources_of
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.domain.values import Same, clip
 from soorma_ai.kernel.ports import Authenticator
@@ -221,8 +220,8 @@ class Dispatcher:
         return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
 
     async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
-        surroundings, auth = self.surroundings, self.entrance.auth
-        services, tokens = surroundings.services, sources_of(auth) if auth is not None else None
+        surroundings, tokens = self.surroundings, self.entrance.tokens
+        services = surroundings.services
         if is_public:
             self.entrance.let_post(request, services.clock)
             visit = Visit(services, None, surroundings.follow_tree, tokens)
