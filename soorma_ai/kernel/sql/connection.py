@@ -41,6 +41,11 @@ class Reader(Protocol):
     @property
     def registry(self) -> int: ...
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether read rows stay as they are until a later write of this process."""
+        ...
+
     def words(self, table: str) -> "FullTextIndex":
         """Return the full-text index of a table."""
         ...
@@ -180,6 +185,10 @@ class Connection(ABC):
     registry: int
     taking = ""
     is_far_from_hands = False
+
+    @property
+    def is_settled(self) -> bool:
+        return False
 
     def must_be_alone(self) -> None:
         """Raise MustBeAlone where others write at the same time."""
