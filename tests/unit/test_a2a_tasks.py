@@ -10,11 +10,12 @@ from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.parts import MOST_AS_DATA, part_of, small_part_of
 from soorma_ai.gateways.a2a.skills import LONGEST_DESCRIPTION, content_of, definitions_of, must_be_its_own, result_of
 from soorma_ai.gateways.a2a.tasks import FINAL, state_of
+from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer", "maximum": 2**60}}}
-FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", True)
+FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", TokenSources())
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from a2a.types import (
     AgentInterface,
     AgentSkill,
     HTTPAuthSecurityScheme,
+    OpenIdConnectSecurityScheme,
     SecurityRequirement,
     SecurityScheme,
     StringList,
@@ -19,6 +20,7 @@ from msgspec import Struct
 from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
 from soorma_ai.gateways.a2a.parts import JSON, TEXT
 from soorma_ai.gateways.a2a.tasks import struct_of
+from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import JsonObject, compact
@@ -26,6 +28,7 @@ from soorma_ai.kernel.domain.values import JsonObject, compact
 # Under this name a card tells the schemas of each skill, as JSON text: {"payload": ..., "response": ...} by skill.
 SCHEMAS = "urn:soorma:a2a:schemas:v1"
 BEARER = "bearer"
+OPENID = "openid"
 
 
 class Front(Struct, frozen=True):
@@ -36,7 +39,7 @@ class Front(Struct, frozen=True):
     version: str
     rpc_url: str
     rest_url: str
-    asks_for_token: bool
+    tokens: TokenSources | None
 
 
 def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> list[RegisteredEvent]:
@@ -49,8 +52,7 @@ def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> li
 
 
 def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
-    schemes = {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=BEARER))}
-    needed = [SecurityRequirement(schemes={BEARER: StringList()})]
+    schemes = _schemes(front.tokens)
     return AgentCard(
         name=front.name,
         description=front.description,
@@ -62,8 +64,8 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
         capabilities=AgentCapabilities(
             streaming=True, push_notifications=False, extended_agent_card=True, extensions=[_schemas(goals)]
         ),
-        security_schemes=schemes if front.asks_for_token else None,
-        security_requirements=needed if front.asks_for_token else None,
+        security_schemes=schemes,
+        security_requirements=[SecurityRequirement(schemes={name: StringList()}) for name in schemes],
         default_input_modes=[JSON, TEXT],
         default_output_modes=[JSON, TEXT],
         skills=[_skill(name, found) for name, found in by_name(goals).items()],
@@ -72,7 +74,6 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
 
 def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCard:
     """Return the card in the form of the seed documents."""
-    scheme = A2AAuthType.API_KEY if front.asks_for_token else A2AAuthType.NONE
     return A2AAgentCard(
         name=front.name,
         description=front.description,
@@ -91,8 +92,34 @@ def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCar
             )
             for name, found in by_name(goals).items()
         ],
-        authentication=A2AAuthentication(schemes=[scheme]),
+        authentication=_early_authentication(front.tokens),
     )
+
+
+def _schemes(tokens: TokenSources | None) -> dict[str, SecurityScheme]:
+    """Return the ways of a proof, each enough alone: a bearer token, also one of an OpenID provider."""
+    if tokens is None:
+        return {}
+    found = {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=BEARER))}
+    for number, url in enumerate(_discovery_urls(tokens), 1):
+        scheme = OpenIdConnectSecurityScheme(open_id_connect_url=url)
+        name = OPENID if number == 1 else f"{OPENID}-{number}"
+        found[name] = SecurityScheme(open_id_connect_security_scheme=scheme)
+    return found
+
+
+def _early_authentication(tokens: TokenSources | None) -> A2AAuthentication:
+    if tokens is None:
+        return A2AAuthentication(schemes=[A2AAuthType.NONE])
+    signed = [A2AAuthType.OAUTH2] if tokens.issuers else []
+    keys = [A2AAuthType.API_KEY] if tokens.has_keys else []
+    return A2AAuthentication(schemes=[*signed, *keys], credentials=next(iter(_discovery_urls(tokens)), None))
+
+
+def _discovery_urls(tokens: TokenSources) -> list[str]:
+    """Return the OpenID discovery addresses of issuers with an address."""
+    homes = [issuer.rstrip("/") for issuer in tokens.issuers if issuer.startswith(("https://", "http://"))]
+    return [f"{home}/.well-known/openid-configuration" for home in homes]
 
 
 def by_name(goals: Iterable[RegisteredEvent]) -> dict[str, list[RegisteredEvent]]:

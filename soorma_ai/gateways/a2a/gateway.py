@@ -104,7 +104,7 @@ class A2AGateway(Agent):
             version=self.version,
             rpc_url=base + RPC,
             rest_url=base + REST,
-            asks_for_token=visit_of(request).asks_for_token,
+            tokens=visit_of(request).tokens,
         )
 
     async def _show_card(self, request: Request) -> Response:

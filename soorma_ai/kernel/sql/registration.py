@@ -36,8 +36,9 @@ def register(db: Connection, routes: Routes, registrations: Sequence[Registratio
     offer_changed(db, [one.tenant_id for one in registrations], now)
 
 
-def heartbeat(db: Connection, agents: Sequence[str], now: datetime) -> None:
+def heartbeat(db: Connection, routes: Routes, agents: Sequence[str], now: datetime) -> None:
     """An agent that comes back from silence is offered again, so plans that lacked it look again."""
+    routes.rows.forget()
     returned: list[str | None] = []
     for agent in agents:
         row = db.execute("SELECT tenant, heartbeat, has_left FROM agent WHERE agent = ?", (agent,)).fetchone()
