@@ -1,4 +1,4 @@
-"""Tasks: plans, and the questions of their trees, as the protocol tells them."""
+"""Tasks: plans and requests, and their questions, as the protocol tells them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -30,12 +30,14 @@ MOST_MESSAGES = 100
 
 class PlanTaskState(msgspec.Struct, frozen=True):
     """State of a task. `task_id` is the plan's id, or the goal's after an approval by people. `rejected` is the reason
-    for the goal's refusal."""
+    for the goal's refusal. `is_request`: the task is a request to a tool or a worker, and `plan` its status, its data
+    and its result in the form of a plan."""
 
     task_id: str
     plan: PlanRecord
     asked: tuple[Wait, ...] = ()
     rejected: str | None = None
+    is_request: bool = False
 
     @property
     def context_id(self) -> str:
@@ -83,8 +85,15 @@ def task_of(standing: PlanTaskState, told: Sequence[Message] = ()) -> Task:
         status=status_of(standing),
         artifacts=artifacts_of(standing),
         history=list(told[-MOST_MESSAGES:]),
-        metadata=struct_of({"goal": standing.plan.goal_event, "plan_id": standing.plan.plan_id}),
+        metadata=struct_of(_about(standing)),
     )
+
+
+def _about(standing: PlanTaskState) -> JsonObject:
+    plan = standing.plan
+    if standing.is_request:
+        return {"request": plan.goal_event}
+    return {"goal": plan.goal_event, "plan_id": plan.plan_id}
 
 
 def status_of(standing: PlanTaskState) -> TaskStatus:
