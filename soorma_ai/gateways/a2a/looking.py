@@ -5,17 +5,16 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractContextManager, aclosing
 
 from a2a.types import TaskState
-from msgspec.structs import replace
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.context_parts.progress import ActionStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking.progress import action
-from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState
+from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
@@ -27,16 +26,6 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 # What came is told at once; this is for what no event told. Only the reply of a request wakes.
 LOOK_AGAIN_SECONDS = 5.0
 LOOK_AT_REQUEST_SECONDS = 1.0
-
-
-_STATUS = {
-    ActionStatus.PENDING: PlanStatus.PENDING,
-    ActionStatus.RUNNING: PlanStatus.RUNNING,
-    ActionStatus.COMPLETED: PlanStatus.COMPLETED,
-    ActionStatus.FAILED: PlanStatus.FAILED,
-    ActionStatus.CANCELLED: PlanStatus.CANCELLED,
-    ActionStatus.TIMED_OUT: PlanStatus.FAILED,
-}
 
 
 async def find(client: Client, task_id: str) -> PlanTaskState:
@@ -130,18 +119,11 @@ async def _request_task_state(
     reply = await store.events.event(expected.met_by) if expected.met_by else None
     handed = await store.events.receivers_of([request.id])
     found = action(request, expected, reply, handed, None)
-    plan = replace(
-        before_it_began(request, ", ".join(found.agents)),
-        plan_id=request.id,
-        root_plan_id=request.id,
-        status=_STATUS[found.status],
-        result=content_of(reply.data) if reply and found.status is ActionStatus.COMPLETED else None,
-        reason=found.error or str(found.status),
-        updated_at=found.ended_at or expected.opened_at,
-    )
+    result = content_of(reply.data) if reply and found.status is ActionStatus.COMPLETED else None
+    sent = SentRequest(request, found, result)
     rejected = _rejection(gate) if gate and found.status is ActionStatus.FAILED else None
     asked = [] if found.status.is_final else await _asked_by(client, request.id, gate)
-    return PlanTaskState(request.id, plan, _questions(asked), rejected, is_request=True)
+    return PlanTaskState(request.id, sent, _questions(asked), rejected)
 
 
 async def _asked_by(client: Client, request_id: str, gate: Expectation | None) -> list[Expectation]:
