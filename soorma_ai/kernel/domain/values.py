@@ -8,16 +8,29 @@ from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from math import isfinite
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.json import Decoder, Encoder
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
-Json: TypeAlias = JsonValue
-JsonObject: TypeAlias = dict[str, JsonValue]
+
+class _JsonOfPydantic:
+    """Annotation of JSON values. pydantic checks them by its own type, which msgspec does not know."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(JsonValue)
+
+
+if TYPE_CHECKING:
+    Json: TypeAlias = JsonValue
+else:
+    Json = Annotated[Any, _JsonOfPydantic]
+JsonObject: TypeAlias = dict[str, Json]
 # What callers may give where a JSON object is wanted.
 Data: TypeAlias = Mapping[str, Any] | BaseModel
 Missing = TypeVar("Missing")
@@ -32,7 +45,6 @@ UNSTORABLE = (
     "NaN or Infinity"
 )
 
-_LARGE = 2**16
 _encode, _decode = Encoder().encode, Decoder().decode
 
 _SAFE_INTEGER = 2**53 - 1
@@ -51,24 +63,16 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class _Identity(Struct, frozen=True, eq=False):
-    it: object
+class Same(Struct, Generic[T], frozen=True, eq=False):
+    """Identity of an object as a key: for values derived from a constant object."""
+
+    it: T
 
     def __hash__(self) -> int:
         return id(self.it)
 
-    def __eq__(self, other: object) -> bool:
-        match other:
-            case _Identity():
-                return self.it is other.it
-            case _:
-                return False
-
-
-class Same(_Identity, Generic[T], frozen=True, eq=False):
-    """Identity of an object as a key: for values derived from a constant object."""
-
-    it: T
+    def __eq__(self, other: Any) -> bool:
+        return other.__class__ is Same and self.it is other.it
 
 
 def derived_id(*parts: str) -> str:
@@ -84,7 +88,7 @@ def json_object(what: str, value: object) -> JsonObject:
     """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    if (copied := _copy_of_large(value)) is not None:
+    if (copied := copy_of_json(value)) is not None:
         return copied
     try:
         return _OBJECT.validate_python(value)
@@ -109,11 +113,12 @@ def _spell_decimals(value: object, levels: int) -> object:
     return value
 
 
-def _copy_of_large(value: object) -> JsonObject | None:
-    """Return a copy of a large JSON object, far quicker than by validation; None for anything else."""
+def copy_of_json(value: object) -> JsonObject | None:
+    """Return a copy of a JSON object, far quicker than by validation; None for anything else."""
+    if value.__class__ is dict and not value:
+        return {}
     try:
-        spelled = _encode(value)
-        copied = _decode(spelled) if len(spelled) > _LARGE else None
+        copied = _decode(_encode(value))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
     return cast(JsonObject, copied) if isinstance(copied, dict) and copied == value else None
@@ -173,21 +178,36 @@ def digest(value: Json) -> str:
 
 def is_storable(value: Json) -> bool:
     """Tell whether a value can be written and read back: not too deep for a parser, all of it Unicode and JSON."""
+    return _is_plainly_storable(value) or (not _is_too_deep(value) and _can_be_spelled(value))
+
+
+def is_finite(value: Json) -> bool:
+    """Tell whether a value has neither NaN nor Infinity; msgspec writes these as null."""
+    return b"null" not in _encode(value) or _can_be_spelled(value)
+
+
+def _is_plainly_storable(value: Json) -> bool:
+    """Tell by its text whether a value has no NaN, written as null, and few levels. No tells nothing."""
+    try:
+        spelled = _encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return b"null" not in spelled and spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS
+
+
+def _is_too_deep(value: Json) -> bool:
     level: list[Json] = [value]
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
         for item in level:
-            match item:
-                case dict():
-                    below += item.values()
-                case list():
-                    below += item
-                case _:
-                    pass
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
         if not below:
-            return _can_be_spelled(value)
+            return False
         level = below
-    return False
+    return True
 
 
 def _can_be_spelled(value: Json) -> bool:
