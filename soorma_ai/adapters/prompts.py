@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ SUFFIX = ".md.j2"
 SHORT_HASH = 8
 
 
+_OF_DICTS = frozenset(dir(dict))
 # Block that stays the same from question to question.
 _STABLE = "system"
 
@@ -124,7 +125,15 @@ def _parse(body: str, inputs: frozenset[str]) -> _ParsedPrompt:
     from jinja2 import StrictUndefined, meta, nodes
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    class Environment(SandboxedEnvironment):
+        """Sandbox in which a field of an object is found at once."""
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            if obj.__class__ is dict and attribute in obj and attribute not in _OF_DICTS:
+                return obj[attribute]
+            return super().getattr(obj, attribute)
+
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(body)
     stable = [block for block in environment.parse(body).find_all(nodes.Block) if block.name == _STABLE]
     parts = [nodes.Template(block.body).set_environment(environment) for block in stable]

@@ -66,6 +66,7 @@ class BasePlanner(Agent):
         super().__init__(name, description, **options_of(AgentOptions, options))
         self._settings = settings_of(name, self.version, self.prompt_id, options)
         self.reasoner = self._settings.reasoner
+        self._known_settings: tuple[tuple[object, ...], PlannerSettings] | None = None
         self.limits = self._settings.limits
         self.reply_timeout = self._settings.terms.reply_timeout
         self.goals: dict[str, EventDefinition] = {}
@@ -223,15 +224,19 @@ class BasePlanner(Agent):
 
     @property
     def settings(self) -> PlannerSettings:
-        """Return the settings of its plans."""
-        return replace(
-            self._settings,
-            limits=self.limits,
-            terms=replace(self._settings.terms, reply_timeout=self.reply_timeout),
-            has_model=self.model_settings is not None,
-            reasoner=self.reasoner,
-            result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
-        )
+        """Return the settings of its plans, made anew where something of them has changed."""
+        made_of = (self.limits, self.reply_timeout, self.model_settings, self.reasoner, *self.goals.values())
+        if self._known_settings is None or self._known_settings[0] != made_of:
+            settings = replace(
+                self._settings,
+                limits=self.limits,
+                terms=replace(self._settings.terms, reply_timeout=self.reply_timeout),
+                has_model=self.model_settings is not None,
+                reasoner=self.reasoner,
+                result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
+            )
+            self._known_settings = made_of, settings
+        return self._known_settings[1]
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
         """Return the result of the `custom_context` handler for the present plan, merged with the context of its

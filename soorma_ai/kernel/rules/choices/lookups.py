@@ -103,7 +103,7 @@ def must_not_look_again(lookups: int) -> None:
 
 def unseen_in(decision: PlannerDecision, offer: Offer, showing: Showing) -> list[str]:
     """Return the choices that were decided for although their schema has not been shown."""
-    named = (_choice_of(action) for action in _each(decision.next_action))
+    named = [_choice_of(action) for action in _each(decision.next_action)]
     return [name for name in dict.fromkeys(named) if name in offer.choices and name not in showing.schemas]
 
 

@@ -94,23 +94,18 @@ class Occasion(Struct, frozen=True, dict=True):
         tell, told, step = tell_plan, steps, None
         if trigger.join_id is not None:
             tell, told = tell_parts_of, [step for step in steps if step.join_id != trigger.join_id]
-        elif self._last_brought_it:
+        elif steps and trigger.data is not None and steps[-1].brings(trigger.data):
             told, step = steps[:-1], steps[-1]
-        text = tell(self.plan, told, self.history_tokens, self.earlier)
-        return OccasionTexts(text, _data_of(trigger, step))
-
-    @cached_property
-    def _last_brought_it(self) -> bool:
-        """Tell whether the last step is that of the trigger."""
-        steps, data = self.history, self.trigger.data
-        return bool(steps) and data is not None and steps[-1].brings(data)
+        text, data = tell(self.plan, told, self.history_tokens, self.earlier), _data_of(trigger, step)
+        is_of_step = step is not None or trigger.join_id is not None
+        return OccasionTexts(text, data, text.has_outlines or is_outline(data), is_of_step)
 
     @property
     def made(self) -> StoredInputs:
         """Return what of it can be made again. A trigger that no step holds is none of that."""
         steps, trigger, digests = self.history, self.trigger, self.texts.plan.digests
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
-        if trigger.join_id is None and not self._last_brought_it:
+        if not self.texts.is_of_step:
             return StoredInputs(_OF_ROWS - {"trigger"}, first, last, room=self.history_tokens, digests=digests)
         return StoredInputs(
             _OF_ROWS, first, last, trigger.text, trigger.said, trigger.join_id, self.history_tokens, digests
@@ -128,13 +123,13 @@ class ModelView(Struct, frozen=True):
 
 
 class OccasionTexts(Struct, frozen=True):
+    """Texts about an occasion. `has_outlines`: there is more of something than is told; `is_of_step`: what the trigger
+    tells is held by steps."""
+
     plan: PlanText
     trigger: str
-
-    @property
-    def has_outlines(self) -> bool:
-        """Tell whether there is more of something than is told."""
-        return self.plan.has_outlines or is_outline(self.trigger)
+    has_outlines: bool
+    is_of_step: bool
 
 
 def tell(occasion: Occasion) -> JsonObject:
@@ -158,6 +153,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
     free = None if most is None else max(0, most - occasion.in_flight)
+    at_once = free if left is None else left if free is None else min(left, free)
     values: JsonObject = {
         **tell(occasion),
         "agent": plain_name(plan.agent),
@@ -169,7 +165,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
         "remaining_actions": left,
-        "at_once": min((most for most in (left, free) if most is not None), default=None),
+        "at_once": at_once,
         "today": occasion.today,
     }
     return Inputs(values, _OWN, _shows_all(showing), occasion.made)

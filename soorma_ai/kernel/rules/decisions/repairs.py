@@ -73,10 +73,11 @@ def _repair_action(
         requests = list_in(step.get("requests"))
         each: list[Json] = [_repair_action(one, names, None, how) if isinstance(one, dict) else one for one in requests]
         return {**step, "requests": each} if each else step
-    full = next((prefix + action for prefix in (PUBLISH, DELEGATE) if prefix + action in names), action)
-    if full != action and action not in _ACTIONS:
-        how.append(f"{action!r} for {full!r}")
-        step = {**step, ACTION: full}
+    if action not in names and action not in _ACTIONS:
+        full = next((prefix + action for prefix in (PUBLISH, DELEGATE) if prefix + action in names), action)
+        if full != action:
+            how.append(f"{action!r} for {full!r}")
+            step = {**step, ACTION: full}
     for name in ("data", "result"):
         if isinstance(step.get(name), str) and _wants_object(name, result_schema):
             step = {**step, name: _parse_object(step[name], f"`{name}`", how)}

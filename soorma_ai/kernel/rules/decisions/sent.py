@@ -52,8 +52,9 @@ def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tupl
 
 def _frame(frame: JsonObject) -> Frame:
     """Return the digest of a frame and its parts by their digests, itself the last of them."""
+    values = [() if value == [] else value for value in frame.values()]
     try:
-        return _known_frame((*frame,), *cast("Iterable[Hashable]", frame.values()))
+        return _known_frame((*frame,), *cast("list[Hashable]", values))
     except TypeError:  # it holds lists or objects
         return _make_frame(frame)
 

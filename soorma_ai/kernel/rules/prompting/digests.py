@@ -29,6 +29,8 @@ class TextDigest:
 
 def digest_of(value: Json) -> str:
     """Return the short digest of an input."""
+    if value == "":
+        return _OF_NOTHING
     return _hash(value if isinstance(value, str) else compact(value))[:_FEW_DIGITS]
 
 
@@ -41,13 +43,28 @@ def digest_of_part(text: str) -> str:
 
 def digest_messages(messages: Iterable[tuple[str, str]]) -> str:
     """Return the digest of messages, each a role and a text."""
-    found = hashlib.sha256()
-    for message in messages:
-        for part in message:
-            spelled = part.encode("utf-8", "surrogatepass")
-            found.update(b"%d:" % len(spelled) + spelled)
-    return found.hexdigest()[:_DIGITS]
+    found = None
+    for role, text in messages:
+        if found is None:
+            found = _begin(role, text).copy()
+        else:
+            found.update(_spell(role, text))
+    return (found or hashlib.sha256()).hexdigest()[:_DIGITS]
+
+
+# The first message stays the same from question to question.
+@lru_cache(maxsize=64)
+def _begin(role: str, text: str):
+    return hashlib.sha256(_spell(role, text))
+
+
+def _spell(role: str, text: str) -> bytes:
+    spelled = text.encode("utf-8", "surrogatepass")
+    return b"%d:%s%d:%s" % (len(role), role.encode(), len(spelled), spelled)
 
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_OF_NOTHING = _hash("")[:_FEW_DIGITS]

@@ -194,14 +194,14 @@ class StepText:
         self._brings_result = brings_result(step)
         result = None if step.data is None else _SpelledValue(step.data)
         said = _SpelledValue(remark) if remark else _NOTHING_SAID
-        self.most = size + min(said.size, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
-        is_large = result is not None and result.size > RESULT_TOKENS * CHARS_PER_TOKEN
+        is_large, self._is_cut = _is_longer(result, RESULT_TOKENS), _is_longer(result, SHORT_TOKENS)
         self._brought = derived_id("brought", result.text) if result and is_large else ""
         shown = result.within(OUTLINE_TOKENS * CHARS_PER_TOKEN) if result and is_large else result
         self.whole = self._tell(said.within(SAYING_CHARS), shown, is_cut=is_large)
-        self._said = said.within(SHORT_SAYING_CHARS)
-        self._is_cut = result is not None and result.size > SHORT_TOKENS * CHARS_PER_TOKEN
-        self._result = result.within(SHORT_TOKENS * CHARS_PER_TOKEN) if result else None
+        of_result = OUTLINE_TOKENS * CHARS_PER_TOKEN if is_large else result.size if result else 0
+        self.most = size + min(said.size, SAYING_CHARS) + of_result + _ROOM_OF_WORDS
+        self._said = said.within(SHORT_SAYING_CHARS) if remark else said
+        self._result = result.within(SHORT_TOKENS * CHARS_PER_TOKEN) if result and self._is_cut else result
 
     @property
     def whole_or_short(self) -> HistoryLine:
@@ -298,10 +298,8 @@ class _SpelledValue:
 _NOTHING_SAID = _SpelledValue("")
 
 
-def _size_in_outline(value: _SpelledValue | None) -> int:
-    """Return the size of a value, at most that of an outline if it is told in one."""
-    size = value.size if value else 0
-    return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
+def _is_longer(value: _SpelledValue | None, tokens: int) -> bool:
+    return value is not None and value.size > tokens * CHARS_PER_TOKEN
 
 
 def size_of_line(line: HistoryLine) -> int:

@@ -98,17 +98,10 @@ class HistoryText:
     def lines(self) -> list[HistoryLine]:
         return [*self._lines, *self._outcomes]
 
-    @property
-    def text(self) -> str:
-        return f"{self._text}{self._end_of_text}"
-
-    @property
-    def digest(self) -> str:
-        return self._digest.with_end(self._end_of_text)
-
-    @property
-    def _end_of_text(self) -> str:
-        return f"\n{self._end}" if self._end and self._lines else self._end
+    def text(self) -> tuple[str, str]:
+        """Return the text and its digest."""
+        end = f"\n{self._end}" if self._end and self._lines else self._end
+        return f"{self._text}{end}", self._digest.with_end(end)
 
     def _tell_anew(self) -> None:
         told, most = self._told[: self._anew], self._most
@@ -178,8 +171,9 @@ def _begin_text(plan: PlanRecord, room: int, earlier: EarlierSteps) -> _KeptText
 def _add(kept: _KeptText, steps: Sequence[StepLines]) -> PlanText:
     history = kept.history
     history.add(steps)
-    digests = {"goal": kept.goal_digest, "history": history.digest}
-    return PlanText(kept.goal, history.text, digests, kept.is_outline or history.has_outlines)
+    text, digest = history.text()
+    digests = {"goal": kept.goal_digest, "history": digest}
+    return PlanText(kept.goal, text, digests, kept.is_outline or history.has_outlines)
 
 
 def _size_of_facts(earlier: EarlierSteps, room: int) -> int:

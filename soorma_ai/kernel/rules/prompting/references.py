@@ -135,14 +135,16 @@ def slice_of(reference: Reference, results: Mapping[int, Json], room: int) -> Js
 def _references(value: Json) -> Iterator[Reference]:
     left = [value]
     while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            if reference := _reference_in(item):
-                yield reference
-            else:
-                left += item.values()
-        elif isinstance(item, list):
-            left += item
+        match left.pop():
+            case dict() as item:
+                if reference := _reference_in(item):
+                    yield reference
+                else:
+                    left += item.values()
+            case list() as item:
+                left += item
+            case _:
+                pass
 
 
 def _reference_in(item: JsonObject) -> Reference | None:
@@ -221,7 +223,7 @@ def _names(keys: Iterable[str]) -> str:
 
 def steps_referred_to(decision: PlannerDecision) -> set[int]:
     """Return the numbers of the steps whose results a decision hands on. Raises MalformedDecision."""
-    return {number for value in _values(decision.next_action) for number in steps_in(value)}
+    return {reference.step for value in _values(decision.next_action) for reference in _references(value)}
 
 
 def resolve_decision(decision: PlannerDecision, results: Mapping[int, Json]) -> PlannerDecision:

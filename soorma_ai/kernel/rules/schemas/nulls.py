@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.json import Encoder
 
-from soorma_ai.kernel.domain.schema_cost import length_of
+from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, length_of
 from soorma_ai.kernel.domain.schema_steps import OF_A_STEP
 from soorma_ai.kernel.domain.schemas import fits, violations
 from soorma_ai.kernel.domain.slices import Slices, Work, sliced
@@ -30,20 +30,22 @@ _encode = Encoder().encode
 def strip_wire_nulls(value: Json, document: JsonObject) -> Slices[Json]:
     """Remove the nulls that stand for absent optional properties; a null that `document` accepts is kept, and so is all
     where the document was shown in outline, which asks for no nulls. A value that takes too long stays as it is."""
-    shown = show(document)
-    if shown.cut or not isinstance(value, dict | list):
+    if not isinstance(value, dict | list):
         return value
-    stripped = yield from sliced(_strip(value, shown.plain))
-    return value if stripped is None else stripped
-
-
-def _strip(value: Json, schema: JsonObject) -> Work[Json]:
     try:
         spelled = _encode(value)
     except (TypeError, ValueError, RecursionError):
         spelled = b"null"
-    yield len(spelled) // _BYTES
-    return (yield from _NullRemoval().strip(value, schema)) if b"null" in spelled else value
+    has_nulls, units = b"null" in spelled, len(spelled) // _BYTES
+    if (not has_nulls and units <= MOST_AT_ONCE) or (shown := show(document)).cut:
+        return value
+    stripped = yield from sliced(_strip(value, shown.plain, units, has_nulls=has_nulls))
+    return value if stripped is None else stripped
+
+
+def _strip(value: Json, schema: JsonObject, units: int, *, has_nulls: bool) -> Work[Json]:
+    yield units
+    return (yield from _NullRemoval().strip(value, schema)) if has_nulls else value
 
 
 class _Branch(Struct, frozen=True):

@@ -238,7 +238,7 @@ def _write_down(
     prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
     sent, kept = write_down(inputs, tenant_id, payer)
     templates = [one for one in (prompt, retold.again) if one is not None]
-    digest = digest_messages((message.role, message.content) for message in question.messages)
+    digest = digest_messages([(message.role, message.content) for message in question.messages])
     return (
         replace(sent, digest=digest, again=retold.again.hash if retold.again else "", after=retold.after),
         (
