@@ -65,6 +65,7 @@ class BasePlanner(Agent):
         self.model_settings = model_settings_of(type(self).__name__, name, options, is_needed=self.needs_model)
         super().__init__(name, description, **options_of(AgentOptions, options))
         self._settings = settings_of(name, self.version, self.prompt_id, options)
+        self._settings_of: tuple[tuple[object, ...], PlannerSettings] | None = None
         self.reasoner = self._settings.reasoner
         self.limits = self._settings.limits
         self.reply_timeout = self._settings.terms.reply_timeout
@@ -223,7 +224,13 @@ class BasePlanner(Agent):
 
     @property
     def settings(self) -> PlannerSettings:
-        """Return the settings of its plans."""
+        """Return the settings of its plans, made again after a change of an attribute."""
+        given = (self.limits, self.reply_timeout, self.model_settings, self.reasoner, *self.goals.values())
+        if self._settings_of is None or self._settings_of[0] != given:
+            self._settings_of = given, self._make_settings()
+        return self._settings_of[1]
+
+    def _make_settings(self) -> PlannerSettings:
         return replace(
             self._settings,
             limits=self.limits,

@@ -86,10 +86,10 @@ def derived_id(*parts: str) -> str:
 
 def json_object(what: str, value: object) -> JsonObject:
     """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", by_alias=True)
     if (copied := copy_of_json(value)) is not None:
         return copied
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", by_alias=True)
     try:
         return _OBJECT.validate_python(value)
     except ValidationError as error:

@@ -21,6 +21,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.sql.connection import Reader, Rows
 
 T = TypeVar("T")
@@ -123,6 +124,16 @@ def _read_model(kind: type, value: object) -> object:
 
 
 _ENCODER = Encoder(enc_hook=_write_model)
+_sort_and_encode, _decode = Encoder(order="sorted").encode, Decoder().decode
+
+
+def is_text_of(raw: str, value: Json) -> bool:
+    """Tell whether `raw` is JSON text of this value, and nothing else."""
+    try:
+        return _sort_and_encode(_decode(raw)) == _sort_and_encode(value)
+    except (DecodeError, ValueError, RecursionError):
+        return False
+
 
 PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
 STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")

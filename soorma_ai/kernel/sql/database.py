@@ -180,7 +180,7 @@ def reading(
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
-        whose = acting or find(given, named) or part.acting
+        whose = acting or (find(given, named) if find else None) or part.acting
         read = part.database.read_aside if is_long else part.database.read
         return await read(lambda db: query(db, *given, **named), whose)
 
@@ -200,11 +200,11 @@ def writing(
 
 def _actor_of(
     query: Callable[..., object], *, of_user: bool
-) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None]:
-    """Return the function from a query's arguments to its scope; None for arguments without a tenant."""
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None] | None:
+    """Return the function from a query's arguments to its scope, None for a query without a tenant."""
     names = [*inspect.signature(query).parameters][1:]
     if "tenant_id" not in names:
-        return lambda given, named: None
+        return None
 
     def argument(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
         place = names.index(name)

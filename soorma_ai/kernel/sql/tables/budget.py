@@ -5,15 +5,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from pydantic_core import from_json
-
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch, is_text_of
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 # Columns of a plan with a next call to hold, by the place of its id.
@@ -216,7 +214,7 @@ def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showi
 
 
 def _write_down(db: Reader, entry: JournalEntry) -> None:
-    key, is_raw = entry.key, _is_raw(entry)
+    key, is_raw = entry.key, is_text_of(entry.raw, entry.value)
     done = add_row(
         db,
         "journal",
@@ -232,14 +230,6 @@ def _write_down(db: Reader, entry: JournalEntry) -> None:
         raise VersionConflict(
             f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
         )
-
-
-def _is_raw(entry: JournalEntry) -> bool:
-    """Tell whether the raw text says the value, and nothing else."""
-    try:
-        return compact(from_json(entry.raw)) == compact(entry.value)
-    except ValueError:
-        return False
 
 
 def _negative(charge: Charge) -> Charge:
