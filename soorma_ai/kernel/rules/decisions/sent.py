@@ -23,7 +23,6 @@ _BLANKS = re.compile(r"(?:\s|\\[nrt])+\Z")
 MOST_BLANKS = 100
 _PART = "$part"
 _DIGITS, _FEW_DIGITS = 32, 12
-_SHORT = {int, float, bool, type(None)}
 
 
 def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tuple[PromptPart, ...]]:
@@ -89,7 +88,7 @@ def _outline(value: Json, found: dict[str, str]) -> Json:
             found[digest] = value
             return {_PART: digest}
         case dict():
-            return {name: one if one.__class__ in _SHORT else _outline(one, found) for name, one in value.items()}
+            return {name: _outline(one, found) for name, one in value.items()}
         case list():
             return [_outline(one, found) for one in value]
         case _:
