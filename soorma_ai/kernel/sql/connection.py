@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
@@ -162,8 +163,8 @@ class Connection(ABC):
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
     it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
-    by itself. `parts` are those of prompts known to be stored, by this transaction or an earlier one, with the time of
-    their write.
+    by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
+    the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
     """
 
     def __init__(self) -> None:
@@ -179,7 +180,8 @@ class Connection(ABC):
         self.is_leaving = False
         self.is_careful = False
         self.is_beside = False
-        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+        self.opened: dict[str, EventTopic] = {}
+        self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     features: Features
     registry: int
@@ -229,7 +231,7 @@ class Connection(ABC):
         """Return the rows of a statement among all tenants, in any scope of the rest."""
         return self.execute(sql).fetchall()
 
-    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+    def has_part(self, part: tuple[str, ...], at: float) -> bool:
         """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
         written = self.parts.pop(part, None)
         is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
@@ -274,6 +276,7 @@ class Connection(ABC):
 
     def take_what_was_taken(self) -> tuple[Delivery, ...]:
         taken, self.taken, self._reserved = tuple(self.taken), [], []
+        self.opened.clear()
         return taken
 
     def take_queued(self) -> frozenset[str]:
@@ -291,5 +294,6 @@ class Connection(ABC):
         self.untaken.clear()
         self.queued.clear()
         self.taken.clear()
+        self.opened.clear()
         while self._reserved:
             self.give_back_hand(self._reserved[-1])

@@ -39,7 +39,7 @@ from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registrat
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, budget, inbox, memory, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import audit, budget, early, inbox, memory, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
@@ -98,7 +98,7 @@ class SqlQueue(StorePart):
             else:
                 inbox.must_stand(db, delivery)
             for event in events if keys else ():
-                expected.must_have_room(db, event, keys, now)
+                early.must_have_room(db, event, keys, now)
             effects.send(db, events, expect, session)
 
         acting = of_delivery(delivery) if delivery else None
@@ -358,7 +358,7 @@ class SqlStore:
 
 
 def _tidy(db: Connection, now: datetime) -> None:
-    expected.drop_expired_early(db, now)
+    early.drop_expired(db, now)
     inbox.bring_near(db, now)
 
 
