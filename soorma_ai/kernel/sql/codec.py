@@ -1,5 +1,6 @@
 """Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -82,6 +83,16 @@ def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Row
     """Insert a row; `conflict` is the clause for an existing one."""
     places = ", ".join("?" * len(row))
     return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
+
+
+def add_rows(
+    db: Reader, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], conflict: str = ""
+) -> Rows:
+    """Insert rows with values of these columns; `conflict` is the clause for existing ones."""
+    row = f"({', '.join('?' * len(columns))})"
+    values = ", ".join([row] * len(rows))
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values} {conflict}"
+    return db.execute(statement, [value for one in rows for value in one])
 
 
 # A moment, in seconds, of what is not due before it is moved.
