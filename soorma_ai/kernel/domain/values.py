@@ -158,6 +158,15 @@ def compact(value: Json) -> str:
     return _COMPACT.encode(value)
 
 
+def copy_json(value: T) -> T:
+    """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
+    if isinstance(value, dict):
+        return cast(T, {key: copy_json(one) for key, one in cast(JsonObject, value).items()})
+    if isinstance(value, list):
+        return cast(T, [copy_json(one) for one in cast(list[Json], value)])
+    return value
+
+
 def digest(value: Json) -> str:
     """Return the SHA-256 of the RFC 8785 form; others get the same for the same payload."""
     return hashlib.sha256(_spell_canonically(value)).hexdigest()

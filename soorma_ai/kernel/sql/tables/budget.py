@@ -25,7 +25,7 @@ _ADD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (root_plan_id) DO UPDATE SET
     {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
-    RETURNING actions
+    RETURNING {COLUMNS}
 """
 _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
@@ -59,13 +59,13 @@ def read_amounts(row: Sequence[Any]) -> Spent:
     return Spent(actions, calls, tokens, usd, reserved=reserved)
 
 
-def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
+def spend_actions(db: Connection, root_plan_id: str, actions: int, at_most: int | None) -> None:
     total = _add(db, root_plan_id, actions=actions)
     if at_most is not None and total > at_most:
         raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
 
 
-def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
+def reserve(db: Connection, charge: Charge, limits: Limits) -> None:
     row = db.execute(_USED, (charge.root_plan_id,)).fetchone() or (0, 0, 0.0)
     most = (limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd)
     more = (charge.llm_calls, charge.tokens, charge.cost_usd)
@@ -91,7 +91,7 @@ def hold(db: Connection, plan_id: str) -> Charge | None:
     return charge
 
 
-def let_go(db: Reader, held: Charge) -> None:
+def let_go(db: Connection, held: Charge) -> None:
     """Hold it no more."""
     _add(db, held.root_plan_id, held=_negative(held))
 
@@ -196,8 +196,13 @@ def _negative(charge: Charge) -> Charge:
     return Charge(charge.root_plan_id, -charge.llm_calls, -charge.tokens, -charge.cost_usd)
 
 
-def _add(db: Reader, root_plan_id: str, *, actions: int = 0, spent: Charge = _NOTHING, held: Charge = _NOTHING) -> int:
+def _add(
+    db: Connection, root_plan_id: str, *, actions: int = 0, spent: Charge = _NOTHING, held: Charge = _NOTHING
+) -> int:
     """Return the actions that are spent by then."""
     settled = (spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls)
-    row = db.execute(_ADD, (root_plan_id, actions, *settled, held.llm_calls, held.tokens, held.cost_usd)).fetchall()
-    return row[0][0]
+    amounts = (root_plan_id, actions, *settled, held.llm_calls, held.tokens, held.cost_usd)
+    (row,) = db.execute(_ADD, amounts).fetchall()
+    by_now = read_amounts(row)
+    db.note_spent(root_plan_id, by_now)
+    return by_now.actions
