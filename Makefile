@@ -14,6 +14,7 @@ FORM ?= json_schema
 STRANGERS ?=
 BYSTANDERS ?=
 OFFER_TOKENS ?=
+ACTION ?=
 
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 PYTHON_3_11 = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -45,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,7 +76,10 @@ record: .make/dev ## cassettes anew from the real models, whose key is in the en
 
 oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED, WIRE, FORM, STRANGERS, OFFER_TOKENS
 	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" WIRE="$(WIRE)" FORM="$(FORM)" STRANGERS="$(STRANGERS)" \
-		BYSTANDERS="$(BYSTANDERS)" OFFER_TOKENS="$(OFFER_TOKENS)" $(PYTHON) tests/oracle/run.py $(ARGS)
+		BYSTANDERS="$(BYSTANDERS)" OFFER_TOKENS="$(OFFER_TOKENS)" ACTION="$(ACTION)" $(PYTHON) tests/oracle/run.py $(ARGS)
+
+oracle-actions: .make/dev ## plans played by each action (publish_all, need, delegate, see_result, from, give_up), at two rates: PLANS
+	@PLANS="$(PLANS)" $(PYTHON) tests/oracle/grid.py --actions $(ARGS)
 
 oracle-all: .make/dev ## the same by every wire, in every form, at two rates and three seeds: PLANS
 	@PLANS="$(PLANS)" $(PYTHON) tests/oracle/grid.py $(ARGS)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct, field
 
 from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -19,12 +20,12 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 class Visit(Struct, frozen=True):
     """Call at a mount. `client` has the caller's calls; it is None on a public path. Within `follow(root_plan_id)` an
-    event is set at every event of this tree of plans."""
+    event is set at every event of this tree of plans. `tokens` are the origins of tokens, None for calls without."""
 
     services: Services
     client: Client | None
     follow: Callable[[str], AbstractContextManager[asyncio.Event]]
-    asks_for_token: bool
+    tokens: TokenSources | None = None
 
 
 @runtime_checkable

@@ -15,8 +15,9 @@ from msgspec import Struct
 from pydantic import ConfigDict, TypeAdapter
 
 from soorma_ai.errors import Unauthenticated
-from soorma_ai.kernel.domain.identity import ApiKey, Caller
+from soorma_ai.kernel.domain.identity import ApiKey, Caller, TokenSources
 from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.ports import Authenticator, SourcedAuthenticator
 
 PREFIX = "soorma"
 LONGEST = 256
@@ -58,6 +59,13 @@ def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
     if key.expires_at is not None and now >= key.expires_at:
         raise Unauthenticated(f"API key {key.key_id} expired at {key.expires_at.isoformat(timespec='seconds')}")
     return key.caller
+
+
+def sources_of(*authenticators: Authenticator) -> TokenSources:
+    """Return the origins of the tokens of all authenticators."""
+    found = [one.token_sources if isinstance(one, SourcedAuthenticator) else TokenSources() for one in authenticators]
+    issuers = dict.fromkeys(issuer for one in found for issuer in one.issuers)
+    return TokenSources((*issuers,), any(one.has_keys for one in found))
 
 
 class ClaimNames(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 MOST_OFFERED = 100
 
-Offer = Callable[["StoreAccess[KernelCalls]"], list[tuple[str, str]]]
+Offer = Callable[["StoreAccess[Any]"], list[tuple[str, str]]]
 
 
 class PlanId(Id):
     """Id of a plan. A shell completes it from the newest plans."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return _complete(ctx, _plans, incomplete)
+        return complete_ids(ctx, _plans, incomplete)
 
 
 class WaitId(Id):
     """Id of a question. A shell completes it from the open questions."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return _complete(ctx, _questions, incomplete)
+        return complete_ids(ctx, _questions, incomplete)
 
 
 def _plans(store: "StoreAccess[KernelCalls]") -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def _questions(store: "StoreAccess[KernelCalls]") -> list[tuple[str, str]]:
     return [(one.wait_id, f"{one.expected_event}: {one.message}".removesuffix(": ")) for one in found]
 
 
-def _complete(context: click.Context, offer: Offer, incomplete: str) -> list[CompletionItem]:
+def complete_ids(context: click.Context, offer: Offer, incomplete: str) -> list[CompletionItem]:
     """Return the offered ids of this beginning, none without a reachable store or server."""
     typed = context.params
     url, token = typed.get("url") or os.environ.get(SERVER_URL), typed.get("token") or os.environ.get(TOKEN)

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from cli_kit import SOORMA, Shop
+from click.shell_completion import ShellComplete
+
+from soorma_ai.apps.cli.main import cli
 
 DONE, ERROR, FAILED, WAITS = 0, 1, 3, 4
 
@@ -52,6 +55,9 @@ def test_a_request_is_answered_by_who_takes_it_and_one_that_must_be_approved_is_
 def test_a_request_is_listed_shown_and_cancelled_by_the_beginning_of_its_id(busy: Shop) -> None:
     held = json.loads(busy("request", "payment.charge", "--data", '{"amount": 7}', "--json").stdout)
     beginning = held["request_id"][:8]
+    complete = ShellComplete(cli, {}, "soorma", "_SOORMA_COMPLETE").get_completions
+    offered = complete(["requests", "show", "--store", busy.url], beginning)
+    assert [(item.value, item.help) for item in offered] == [(held["request_id"], "payment.charge, held")]
     listed = busy("requests", "ls")
     assert beginning in listed.stdout and "held" in listed.stdout
     shown = busy("requests", "show", beginning)

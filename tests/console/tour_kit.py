@@ -88,6 +88,8 @@ async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
             "plans": "/plans",
             "plan": f"/plans/{sent.plan_id}",
             "waiting": f"/plans/{plan.plan_id}",
+            "requests": "/requests",
+            "request": f"/requests/{(await platform.tracker.requests())[-1].action_id}",
             "decision": f"/plans/{sent.plan_id}/decisions/1",
             "agents": "/agents",
             "agent": "/agent?name=payments",

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from soorma_ai.adapters.sqlite import SqliteStore
 
 # Read whole on purpose: a registry is small, an outbox, a batch and a list of arguments are as short as what is asked.
-SMALL = ("agent", "outbox", "json_each", "(subquery", "marked", "CONSTANT", "forgetting")
+SMALL = ("agent", "outbox", "json_each", "(subquery", "marked", "place", "CONSTANT", "forgetting")
 
 
 @contextmanager

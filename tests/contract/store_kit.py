@@ -362,6 +362,7 @@ class FreeHands:
     def __init__(self, **free: int) -> None:
         self.free = Counter(free)
         self.held: list[Delivery] = []
+        self.queued: list[str] = []
 
     def take(self, agent: str, *, freed: bool = False) -> bool:
         if self.free[agent] + freed <= 0:
@@ -374,6 +375,9 @@ class FreeHands:
 
     def start(self, delivery: Delivery) -> None:
         self.held.append(delivery)
+
+    def note_queued(self, agent: str) -> None:
+        self.queued.append(agent)
 
     def note_claim(self, agent: str, found: int) -> None: ...
 

@@ -149,6 +149,22 @@ async def test_this_check_would_see_a_scan(store: SqliteStore) -> None:
     assert await explained(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
 
 
+async def test_the_registry_is_read_once_until_it_changes(store: SqliteStore) -> None:
+    async def look() -> list[str]:
+        with traced(store) as told:
+            await store.registry.live_events("default", NOW)
+            await store.registry.all_events("default")
+            await store.registry.definitions("default", "work.asked")
+        return sorted(told)
+
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    assert await look() != []
+    assert await look() == []
+    await store.registry.heartbeat(["worker"], later(1))
+    (again, *_) = await look()
+    assert "heartbeat" in again
+
+
 DONE_AND_QUEUED = """
     INSERT INTO inbox (agent, event_seq, owner, priority, state)
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 110000)

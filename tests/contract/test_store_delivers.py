@@ -64,6 +64,7 @@ async def test_without_a_free_hand_it_waits_to_be_claimed_and_its_agent_is_told(
     arrivals = [await store.queue.send([event(f"e-{n}")], None, NOW) for n in range(3)]
     assert [arrival.agents for arrival in arrivals] == [frozenset(), frozenset(), {"worker"}]
     assert hands.ids() == ["e-0", "e-1"]
+    assert hands.queued == ["worker"], "no later one goes before it"
     assert [one.event.id for one in await claimed(store)] == ["e-2"]
 
 
@@ -92,6 +93,7 @@ async def test_of_one_owner_the_next_is_claimed_when_the_one_before_has_ended(st
     opens = (SavePlan(plan(), None), *(Expect(expectation(f"q-{n}")) for n in range(3)))
     await store.queue.commit(Work(opener, Ack(), opens), NOW)
     await store.queue.send(of_one_owner(0, 1, 2), None, NOW)
+    assert hands.queued == [], "what is blocked waits for no hand"
     seen: list[str] = []
     while hands.held:
         (delivery,) = hands.held
@@ -101,6 +103,16 @@ async def test_of_one_owner_the_next_is_claimed_when_the_one_before_has_ended(st
         hands.give_back("planner")
     assert seen == ["r-0", "r-1", "r-2"]
     assert hands.free["planner"] == 1, "each took the hand that the one before it left"
+
+
+async def test_a_hand_is_kept_by_no_delivery_behind_another_of_its_owner(store: Store, hands: FreeHands) -> None:
+    await store.registry.register([agent("planner")], NOW)
+    hands.free["planner"] = 3
+    (opener,) = await _given(store, hands)
+    opens = (SavePlan(plan(), None), *(Expect(expectation(f"q-{n}")) for n in range(3)))
+    await store.queue.commit(Work(opener, Ack(), opens), NOW)
+    await store.queue.send(of_one_owner(0, 1, 2), None, NOW)
+    assert (hands.ids(), hands.free["planner"]) == (["r-0"], 2)
 
 
 async def test_two_commits_at_once_for_one_owner_make_one_lease(store: Store, hands: FreeHands) -> None:

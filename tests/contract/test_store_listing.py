@@ -109,3 +109,7 @@ async def test_open_requests_of_clients_are_listed_newest_first_by_tenant_and_us
     assert [one.id for one in await lists.open_requests("default", None, 50)] == ["r-3", "r-2", "r-1"]
     assert [one.id for one in await lists.open_requests("default", "zoe", 50)] == ["r-3", "r-1"]
     assert [one.id for one in await lists.open_requests("default", None, 1)] == ["r-3"]
+    assert [one.id for one in await lists.open_requests("default", None, 50, "r-3")] == ["r-2", "r-1"]
+    assert [one.id for one in await lists.open_requests("default", "zoe", 50, "r-3")] == ["r-1"]
+    assert await lists.open_requests("default", None, 50, "r-1") == []
+    assert await lists.open_requests("default", None, 50, "elsewhere") == []

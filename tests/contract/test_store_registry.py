@@ -1,5 +1,7 @@
 """Who is there, what they take and make, and what a version means."""
 
+import asyncio
+
 import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, planner, running
@@ -57,6 +59,59 @@ async def test_an_agent_is_live_while_its_heart_beats_and_its_events_are_known_f
     assert await names(store, seconds=GONE + 60) == []
     assert [row.live for row in await store.registry.agents(later(GONE))] == [True, False]
     assert len(await store.registry.all_events("default")) == 2
+
+
+async def test_what_is_read_of_the_registry_follows_each_change_and_no_refused_one(store: Store) -> None:
+    """Rows that were read before are known in the process: each change has to end that."""
+    seen: list[list[tuple[str, str]]] = []
+
+    async def look(seconds: float = 0) -> None:
+        seen.append(await names(store, seconds=seconds))
+        assert await names(store, seconds=seconds) == seen[-1]
+
+    await look()
+    await store.registry.register(
+        [agent("one", events=(takes("a", version="1"),)), agent("two", events=(takes("b"),))], NOW
+    )
+    await look()
+    await look(GONE)
+    await store.registry.heartbeat(["one"], later(60))
+    await look(GONE)
+    await look()
+    with pytest.raises(ConfigError):
+        await store.registry.register(
+            [agent("three", events=(takes("c"), takes("a", version="1", payload_schema=SCHEMA)))], NOW
+        )
+    await look()
+    await store.registry.register([agent("one", events=(takes("c"),))], later(60))
+    await look()
+    await store.registry.leave(["one"])
+    await look()
+    one, two, changed = ("one", "a"), ("two", "b"), ("one", "c")
+    assert seen == [[], [one, two], [], [one], [one, two], [one, two], [two, changed], [two]]
+
+
+async def test_definitions_are_read_anew_after_each_registration_and_departure(store: Store) -> None:
+    async def versions() -> list[str]:
+        return [one.version for one in await store.registry.definitions("default", "a")]
+
+    assert await versions() == []
+    await store.registry.register([agent("one", events=(takes("a", version="1"),))], NOW)
+    assert await versions() == await versions() == ["1"]
+    await store.registry.register([agent("two", events=(takes("a", version="2"),))], NOW)
+    assert await versions() == ["1", "2"]
+    await store.registry.leave(["two"])
+    await store.registry.deregister("two", later(1))
+    assert await versions() == ["1"]
+
+
+async def test_a_read_at_a_registration_under_way_is_not_taken_for_one_after_it(store: Store) -> None:
+    await store.registry.register([agent("one", events=(takes("a"),))], NOW)
+    registering = asyncio.ensure_future(store.registry.register([agent("two", events=(takes("b"),))], NOW))
+    while not registering.done():
+        assert ("one", "a") in await names(store)
+        await asyncio.sleep(0)
+    assert await names(store) == [("one", "a"), ("two", "b")]
 
 
 async def test_an_agent_that_left_is_known_and_not_live(store: Store) -> None:

@@ -3,13 +3,14 @@
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
+from judge import without_nulls
 from material import Payload
-from offered import ASKS
+from offered import GIVE_UP, LOOKUPS, PUBLISH_ALL, SEE
 from wires.form import End, Failed, Reply, Said
 
 
@@ -18,7 +19,8 @@ class Case:
     """The right answer of one step: `answer` as it goes over the wire, `schema` its event's own, if it has one.
 
     `strangers` are requests for events that are not offered here. `texts` are the fields that go over the wire as JSON
-    in a text. `blind` is the request for an event of which no more than a line is shown.
+    in a text. `blind` is the request for an event of which no more than a line is shown. `schemas` are those of all
+    requests, by action.
     """
 
     answer: Payload
@@ -28,6 +30,7 @@ class Case:
     draw: random.Random
     texts: frozenset[str] = frozenset()
     blind: Payload | None = None
+    schemas: Mapping[str, Payload] = field(default_factory=dict[str, Payload])
 
     @property
     def step(self) -> Payload:
@@ -62,17 +65,82 @@ def fault(case: Case) -> Fault:
     what is wrong with half of the answers."""
     if case.blind and case.draw.random() < 0.5:
         return Fault(BLIND, Said(case.instead(case.blind)))
-    kinds = list(KINDS)
+    kinds = [kind for kind in KINDS if _is_possible(kind, case)]
     case.draw.shuffle(kinds)
     return next(made for kind in kinds if (made := fault_of(kind, case)) is not None)
 
 
+def _is_possible(kind: str, case: Case) -> bool:
+    """Tell whether a kind that few actions know can be made of this one."""
+    match kind:
+        case "impossible join":
+            return case.action == PUBLISH_ALL
+        case "wrong reference":
+            return case.action == SEE or FROM in case.text
+        case _:
+            return True
+
+
 def fault_of(kind: str, case: Case) -> Fault | None:
     """None when this kind of fault cannot be made of this step."""
-    made = KINDS[kind](case)
+    is_within = case.action == PUBLISH_ALL and kind in _OF_ONE_REQUEST
+    made = _in_one_request(case, KINDS[kind]) if is_within else KINDS[kind](case)
     if made is None:
         return None
     return Fault(kind, Said(made) if isinstance(made, str) else made, again=kind in REPEATED)
+
+
+def _in_one_request(case: Case, make: Callable[[Case], Made]) -> Made:
+    """Make one of several requests wrong."""
+    step = case.step
+    at = case.draw.randrange(len(step["requests"]))
+    request = step["requests"][at]
+    inner = replace(case, answer={"reasoning": "", "step": request}, schema=case.schemas[request["action"]])
+    made = make(inner)
+    if not isinstance(made, str):
+        return None
+    step["requests"][at] = json.loads(made)["step"]
+    return case.instead(step)
+
+
+def _impossible_join(case: Case) -> Made:
+    if not _is_possible("impossible join", case):
+        return None
+    step = case.step
+    requests = step["requests"]
+    wait = {"action": "wait", "expected_event": "user.replied", "message": "And now?"}
+    changes = [
+        {"need": len(requests) + 1},
+        {"need": 0},
+        {"requests": []},
+        {"requests": [*requests, wait]},
+        {"requests": [{"action": PUBLISH_ALL, "requests": requests}]},
+        {"requests": [json.dumps(requests[0]), *requests[1:]]},
+    ]
+    return case.instead(step | case.draw.choice(changes))
+
+
+def _wrong_reference(case: Case) -> Made:
+    """Refer to a step that is none, to a part that is not there, or in a form that is no reference."""
+    step = case.step
+    handed = [name for name, value in _fields_of(step).items() if isinstance(value, dict) and FROM in value]
+    if case.action == SEE:
+        return case.instead({**step, "path": _misled(step["path"], case.draw)})
+    if not handed:
+        return None
+    name = case.draw.choice(handed)
+    step["data"][name] = {FROM: _misled(step["data"][name][FROM], case.draw)}
+    return case.instead(step)
+
+
+def _misled(path: str, draw: random.Random) -> str:
+    number, _, rest = path.partition(".")
+    return draw.choice([f"step99999.{rest}", f"{path}.nothing", f"{number}.{rest}..", f"{number}.results"])
+
+
+def _fields_of(step: Payload) -> Payload:
+    data = step.get("data")
+    return data if isinstance(data, dict) else {}
 
 
 def _unknown_event(case: Case) -> Made:
@@ -101,8 +169,12 @@ def _missing_field(case: Case) -> Made:
             del step["result"]
         else:
             step["result"].popitem()
-    elif case.action in ASKS:
+    elif case.action in LOOKUPS:
         del step[case.draw.choice([name for name in step if name != "action"])]
+    elif case.action == GIVE_UP:
+        del step["reason"]
+    elif case.action == PUBLISH_ALL:
+        del step["requests"]
     else:
         required = [name for name in (case.schema or {}).get("required", []) if name in step["data"]]
         if required:
@@ -122,8 +194,11 @@ def _wrong_type(case: Case) -> Made:
     if case.action == "complete":
         step["result"] = case.draw.choice(["done", 1, [step["result"]], {"message": 17}, None])
         return case.instead(step)
-    if case.action in ASKS:
+    if case.action in LOOKUPS:
         return case.instead({name: value if name == "action" else {"any": value} for name, value in step.items()})
+    if case.action == GIVE_UP:
+        changes = [{"reason": wrong} for wrong in (17, None, ["x"], "", " ")] + [{"missing": "a key"}, {"missing": [1]}]
+        return case.instead(step | case.draw.choice(changes))
     return _first_unfit(case, _retyped(case))
 
 
@@ -142,7 +217,7 @@ def _outside_an_enum(case: Case) -> Made:
     if case.action == "wait":
         step["expected_event"] = case.draw.choice(["user.vanished", "", "user.replied.completed"])
         return case.instead(step)
-    if case.action == "complete" or case.action in ASKS:
+    if case.action in ("complete", GIVE_UP) or case.action in LOOKUPS:
         return None
     properties = (case.schema or {}).get("properties", {})
     names = [name for name in step["data"] if "enum" in properties.get(name, {})]
@@ -153,7 +228,7 @@ def _outside_an_enum(case: Case) -> Made:
 def _extra_field(case: Case) -> Made:
     """Where the event's schema is open, a further field in its data is right; beside it, never. In a question about
     events it changes nothing."""
-    if case.action in ASKS:
+    if case.action in LOOKUPS:
         return None
     step = case.step
     extra = {"confidence": 0.9}
@@ -162,6 +237,8 @@ def _extra_field(case: Case) -> Made:
         return case.instead(step)
     if case.action == "wait":
         extra = case.draw.choice([extra, {"reason": "x"}, {"approved": True}])
+    elif case.action == GIVE_UP:
+        extra = case.draw.choice([extra, {"result": {}}, {"data": {}}])
     else:
         extra = case.draw.choice([extra, {"event_type": case.draw.choice(sorted(case.offered))}])
         inside = _first_unfit(case, [step["data"] | extra])
@@ -172,7 +249,7 @@ def _extra_field(case: Case) -> Made:
 
 def _arguments_as_a_string(case: Case) -> Made:
     step = case.step
-    inner = {"publish": "data", "complete": "result"}.get(case.action.partition(":")[0])
+    inner = {"publish": "data", "delegate": "data", "complete": "result"}.get(case.action.partition(":")[0])
     if inner is None or inner in case.texts or case.draw.random() < 0.25:
         return case.instead(json.dumps(step))
     step[inner] = json.dumps(step[inner])
@@ -250,11 +327,17 @@ KINDS: dict[str, Callable[[Case], Made]] = {
     "prose around": _prose_around,
     "empty": _empty,
     "unknown decision": _unknown_decision,
+    "impossible join": _impossible_join,
+    "wrong reference": _wrong_reference,
     "429": _too_many_requests,
     "500": _server_error,
 }
 
+FROM = "$from"
 BLIND = "seen as a line"
+_OF_ONE_REQUEST = frozenset(
+    {"unknown event", "event of another plan", "missing field", "wrong type", "outside an enum", "extra field"}
+)
 UNANSWERED = frozenset({"429", "500"})
 REPEATED = UNANSWERED | {"cut off"}
 # Whoever finds the answer in it has the right one; the product takes JSON text for the object that it spells.
@@ -262,12 +345,12 @@ RIGHT_INSIDE = frozenset({"fenced", "prose around", "arguments as a string"})
 
 
 def _first_unfit(case: Case, attempts: Any) -> str | None:
-    """The first of these data that the event's schema does not take, where null means left out."""
+    """The first of these data that the event's schema does not take. Null means left out, unless the schema knows it,
+    as one without a type does."""
     schema = case.schema or {}
     judge = jsonschema.Draft202012Validator(schema)
     for data in attempts:
-        missing = any(data.get(name, "") is None for name in schema.get("required", []))
-        if missing or not judge.is_valid(_without_nulls(data)):
+        if not judge.is_valid(without_nulls(data, schema)) and not judge.is_valid(_without_nulls(data)):
             return case.instead({**case.step, "data": data})
     return None
 

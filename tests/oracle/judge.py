@@ -1,5 +1,5 @@
 """Reads what is in a store's file and judges it by another validator. A program of its own that knows nothing of the
-product but the words it writes down: `judge.py STORE PLANS`, and on its input which plans end early, and how."""
+product but the words it writes down: `judge.py STORE PLANS ACTION`, and on its input which plans end early, and how."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from material import Payload, Plan, read
+from actions import HELP_EVENT, play
+from material import GOAL_EVENT, Payload, Plan, read
 
-GOAL = "customer.help.requested"
-ANSWER = f"{GOAL}.completed"
+ANSWER = f"{GOAL_EVENT}.completed"
 CLIENT = "client"
 
 
@@ -83,6 +83,8 @@ class Record:
                 continue
             data = event.get("data", {})
             known = self.plan.events.get(event["type"])
+            if known is None and event["type"] == HELP_EVENT and self.plan.helper:
+                continue
             if known is None:
                 found.append(f"{event['type']} is not offered")
                 continue
@@ -104,11 +106,12 @@ class Record:
 
     def unanswered(self, ending: Ending | None) -> str:
         """What is wrong with the one answer that the caller gets, and with the plan's own row."""
-        goals = [event for event in self.events if event["type"] == GOAL]
+        goals = [event for event in self.events if event["type"] == GOAL_EVENT]
         answers = [event for event in self.events if event["type"] == ANSWER]
-        if [len(goals), len(answers), len(self.plans)] != [1, 1, 1]:
-            return f"{len(goals)} goals, {len(answers)} answers, {len(self.plans)} plans"
-        plan, told = self.plans[0], answers[0]["data"]
+        roots = [plan for plan in self.plans if not plan.get("parent_plan_id")]
+        if [len(goals), len(answers), len(roots)] != [1, 1, 1]:
+            return f"{len(goals)} goals, {len(answers)} answers, {len(roots)} plans"
+        plan, told = roots[0], answers[0]["data"]
         if answers[0]["correlationid"] != goals[0]["id"] or told["request_id"] != goals[0]["id"]:
             return "the answer is not addressed to its goal"
         status = "failed" if ending else "completed"
@@ -123,20 +126,33 @@ class Record:
         return ""
 
 
-def known(plan: Plan, ending: Ending | None) -> list[list[Any]]:
-    """What should have happened."""
-    lines: list[list[Any]] = []
+def known(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
+    """Return what should have happened: lines in their order, and as one what may come in any order."""
+    found: list[list[list[Any]]] = []
     for step in plan.steps[: ending.at if ending else None]:
         match step["decision"]:
             case "PUBLISH":
-                request = [step["event"], without_nulls(step["data"], plan.events[step["event"]].schema)]
-                lines += [["gate", *request]] if plan.events[step["event"]].needs_approval else []
-                lines.append(["publish", *request])
+                found += [[line] for line in _lines_of(step, plan)]
+            case "PUBLISH_ALL":
+                found.append([line for request in step["requests"] for line in _lines_of(request, plan)])
+            case "DELEGATE" if plan.helper:
+                found.append([["publish", HELP_EVENT, step["data"]]])
+                found += [lines for lines in known(plan.helper, None) if lines[0][0] != "complete"]
             case "WAIT":
-                lines.append(["ask", step["expected_event"], step["message"]])
+                found.append([["ask", step["expected_event"], step["message"]]])
+            case "COMPLETE":
+                found.append([["complete", step["result"]]])
             case _:
-                lines.append(["complete", step["result"]])
-    return [*lines, ["fail"]] if ending else lines
+                pass
+    return [*found, [["fail"]]] if ending else found
+
+
+def _lines_of(request: Payload, plan: Plan) -> list[list[Any]]:
+    """Return the lines of a request; one that nobody answers is published, unless it is held."""
+    event = plan.events[request["event"]]
+    told = [request["event"], without_nulls(request["data"], event.schema)]
+    gate = [["gate", *told]] if event.needs_approval else []
+    return gate if gate and request.get("is_silent") else [*gate, ["publish", *told]]
 
 
 def without_nulls(value: Any, schema: Any) -> Any:
@@ -161,14 +177,25 @@ def _knows_null(schema: Any) -> bool:
 def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
     record = Record(db, plan)
     happened = [spelling(line) for line in record.happened()]
+    wanted = [[spelling(line) for line in lines] for lines in known(plan, ending)]
     return Verdict(
         plan=plan.id,
-        differs=difference([spelling(line) for line in known(plan, ending)], happened) or record.unanswered(ending),
+        differs=difference(*in_order(wanted, happened)) or record.unanswered(ending),
         published=sum(line.startswith('["publish"') for line in happened),
         invalid=record.invalid(),
         tokens=record.tokens,
         answers=record.answers,
     )
+
+
+def in_order(wanted: list[list[str]], found: list[str]) -> tuple[list[str], list[str]]:
+    """Return both as plain lists, sorted where the order is free."""
+    one: list[str] = []
+    other: list[str] = []
+    for lines in wanted:
+        one += sorted(lines)
+        other += sorted(found[len(other) : len(other) + len(lines)])
+    return one, [*other, *found[len(other) :]]
 
 
 def difference(wanted: list[str], found: list[str]) -> str:
@@ -188,16 +215,16 @@ def spelling(value: Any) -> str:
 _EVENTS = "SELECT body FROM event WHERE tenant = ? ORDER BY seq"
 _ASKED = "SELECT id, kind, status, answer, body FROM expectation WHERE tenant = ? AND kind IN ('wait', 'gate')"
 _PLANS = "SELECT body FROM plan WHERE tenant = ?"
-_SPENT = "SELECT sum(tokens) FROM budget JOIN plan USING (root_plan_id) WHERE tenant = ?"
+_SPENT = "SELECT sum(tokens) FROM budget WHERE root_plan_id IN (SELECT root_plan_id FROM plan WHERE tenant = ?)"
 _JOURNAL = "SELECT count(*) FROM journal JOIN plan USING (plan_id) WHERE tenant = ?"
 
 
 def main() -> None:
-    store, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    store, folder, action = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     wanted: dict[str, Payload | None] = json.load(sys.stdin)
     endings = {id: Ending(**ending) if ending else None for id, ending in wanted.items()}
     db = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)
-    plans = [plan for plan in read(folder).plans if plan.id in endings]
+    plans = [plan for plan in play(read(folder), action).plans if plan.id in endings]
     json.dump([asdict(judge(db, plan, endings[plan.id])) for plan in plans], sys.stdout)
     db.close()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 Payload = dict[str, Any]
+GOAL_EVENT = "customer.help.requested"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Plan:
-    """`steps` are the right decisions in order, each with what the world answers to it."""
+    """`steps` are the right decisions in order, each with what the world answers to it. A plan may have a `helper`, a
+    planner with a plan of its own; `asks`: it may ask the customer."""
 
     id: str
     number: int
@@ -30,10 +32,25 @@ class Plan:
     max_actions: int
     steps: tuple[Payload, ...]
     events: dict[str, Event] = field(repr=False)
+    helper: "Plan | None" = None
+    is_helper: bool = False
+    asks: bool = True
 
     @property
     def requests(self) -> list[Payload]:
-        return [step for step in self.steps if step["decision"] == "PUBLISH"]
+        """All requests in order, those of the helper in its place."""
+        return [request for step in self.steps for request in self._requests_of(step)]
+
+    def _requests_of(self, step: Payload) -> list[Payload]:
+        match step["decision"]:
+            case "PUBLISH":
+                return [step]
+            case "PUBLISH_ALL":
+                return step["requests"]
+            case "DELEGATE":
+                return self.helper.requests if self.helper else []
+            case _:
+                return []
 
     @property
     def questions(self) -> list[Payload]:

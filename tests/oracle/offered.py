@@ -2,16 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jsonschema
 from wires.form import Payload, Question
 
 PUBLISH = "publish:"
-NEED, FIND = "need_schema", "find_events"
+PUBLISH_ALL, GIVE_UP = "publish_all", "give_up"
+NEED, FIND, SEE = "need_schema", "find_events", "see_result"
 ASKS = frozenset({NEED, FIND})
-LOOKUPS = ASKS | {"see_result", "find_steps"}
+LOOKUPS = ASKS | {SEE, "find_steps"}
 # Only lists of what there is have lines of their own between fences.
 _LISTS = re.compile(r"<data>(\{\n.*?\n\})</data>", re.DOTALL)
 
@@ -43,6 +44,19 @@ def lines_of(question: Question) -> frozenset[str]:
     return frozenset(name.removeprefix(PUBLISH) for listed in lists for name in listed)
 
 
+def spelled_step(step: Payload, branches: dict[str, Payload]) -> Payload:
+    """Return a step as a provider spells it that is held to these branches, each of several requests by its own."""
+    said = spelled(step, branches.get(step["action"], {}))
+    if step["action"] != PUBLISH_ALL:
+        return said
+    return {**said, "requests": [_spelled_request(one, branches) for one in step["requests"]]}
+
+
+def _spelled_request(request: Payload, branches: dict[str, Payload]) -> Payload:
+    branch = branches.get(request["action"])
+    return as_texts(spelled(request, branch), texts_in(branch)) if branch else request
+
+
 def spelled(value: Any, schema: Payload) -> Any:
     """As a provider spells it that is held to `schema`: what is left out but required there is null."""
     if "anyOf" in schema:
@@ -56,6 +70,13 @@ def spelled(value: Any, schema: Payload) -> Any:
     if isinstance(value, list):
         return [spelled(item, schema.get("items", {})) for item in value]
     return value
+
+
+def with_references(schema: Payload, names: Iterable[str]) -> Payload:
+    """Return the schema where these properties may be references."""
+    reference = {"type": "object", "required": ["$from"], "properties": {"$from": {"type": "string"}}}
+    changed = {name: {"anyOf": [schema["properties"][name], reference]} for name in names}
+    return {**schema, "properties": schema["properties"] | changed}
 
 
 def texts_in(branch: Payload) -> frozenset[str]:

@@ -4,8 +4,9 @@
     STRANGERS=2000 BYSTANDERS=1 OFFER_TOKENS=4000 python tests/oracle/run.py [--nothing-hidden]
 
 WIRE is how the model is spoken to, FORM how it is asked. STRANGERS are so many events of others, among which a plan has
-to find its own, in requests of about OFFER_TOKENS; they are those of BYSTANDERS agents, by default of one. --without
-takes a check out of the product.
+to find its own, in requests of about OFFER_TOKENS; they are those of BYSTANDERS agents, by default of one. ACTION plays
+the plans another way than by single requests: publish_all, need, delegate, see_result, from, give_up. --without takes a
+check out of the product.
 
 Ends with 0 only if every plan went exactly as it should, and nothing invalid was published; among strangers all but a
 few plans, and all where nothing is hidden.
@@ -16,6 +17,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,9 +28,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from actions import PLAYS, play
 from judge import Ending, Verdict
 from material import Material, Plan, is_there, read, registry_beside
-from offered import FIND, NEED
+from offered import ASKS, FIND, NEED
 from scripted import Habit, Models, PlanModel, name_of, refusal
 from switches import CHECKS, without
 from wires import WIRES
@@ -62,6 +65,7 @@ class Options:
     offer_tokens: int | None = None
     nothing_hidden: bool = False
     without: str | None = None
+    action: str = ""
     only: str = ""
     every: int = 1
 
@@ -96,6 +100,17 @@ class Outcome:
     def exact(self) -> int:
         return self.plans - len(self.wrong)
 
+    def count(self, model: PlanModel) -> None:
+        self.calls += model.calls
+        self.decisions += model.step + 1
+        self.sent += model.tokens
+        self.repeated += model.repeated
+        self.compared += model.compared
+        self.found_inside += model.taken_as_they_were
+        self.hid += model.hid
+        self.corrupted += model.corrupted
+        self.asked += model.asked
+
     def passed(self, options: Options) -> bool:
         found = self.plans > 0 and not self.invalid and self.exact >= options.enough * self.plans
         return found and not (options.nothing_hidden and (self.hid or self.asked[FIND]))
@@ -117,11 +132,14 @@ async def go_together(
     models: Models, store: Path, options: Options, outcome: Outcome, others: Sequence[Agent] = ()
 ) -> None:
     with Loopback(models.respond) as server:
-        worlds = [World(model.plan, _model_of(model.plan, server, options)) for model in models.of.values()]
+        worlds = [
+            World(plan, *(_model_of(one, server, options) for one in (plan, plan.helper) if one))
+            for plan in (model.plan for model in models.of.values())
+        ]
         told = await live(worlds, store, others)
-    verdicts = judged(store, options.folder, models)
+    verdicts = judged(store, options, models)
     for world, heard, verdict in zip(worlds, told, verdicts, strict=True):
-        add(outcome, world, models.of[world.plan.id], heard, verdict)
+        add(outcome, world, models, heard, verdict)
 
 
 def _model_of(plan: Plan, server: Loopback, options: Options) -> dict[str, Any]:
@@ -145,10 +163,10 @@ async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> lis
         return await asyncio.gather(*map(one, worlds))
 
 
-def judged(store: Path, folder: Path, models: Models) -> list[Verdict]:
+def judged(store: Path, options: Options, models: Models) -> list[Verdict]:
     """By another process, from what is in the file."""
     wanted = {id: asdict(ending) if (ending := ending_of(model)) else None for id, model in models.of.items()}
-    command = [sys.executable, str(HERE / "judge.py"), str(store), str(folder)]
+    command = [sys.executable, str(HERE / "judge.py"), str(store), str(options.folder), options.action]
     done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"the judge failed:\n{done.stderr}")
@@ -156,11 +174,18 @@ def judged(store: Path, folder: Path, models: Models) -> list[Verdict]:
 
 
 def ending_of(model: PlanModel) -> Ending | None:
-    declined = model.habit.refusal
-    return Ending(declined.at, declined.how.code, declined.how.because) if declined else None
+    declined, last = model.habit.refusal, model.plan.steps[-1]
+    if declined:
+        return Ending(declined.at, declined.how.code, declined.how.because)
+    if last["decision"] == "GIVE_UP":
+        because = re.escape("; missing: ".join((last["reason"], "; ".join(last["missing"]))))
+        return Ending(len(model.plan.steps) - 1, "gave_up", because)
+    return None
 
 
-def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: Verdict) -> None:
+def add(outcome: Outcome, world: World, models: Models, heard: Told, verdict: Verdict) -> None:
+    model = models.of[world.plan.id]
+    asked = models.models_of(world.plan)
     ending = ending_of(model)
     wrong = [verdict.differs] if verdict.differs else []
     if ending is None and heard != Told(result=world.plan.steps[-1]["result"]):
@@ -169,25 +194,19 @@ def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: 
         wrong.append(f"the caller of a plan that was refused got {heard}")
     if ending is not None and model.step != ending.at:
         wrong.append(f"the model was asked up to step {model.step}, though it refused step {ending.at}")
-    if verdict.answers != model.calls - model.unanswered:
-        wrong.append(f"{verdict.answers} answers are in the journal, {model.calls - model.unanswered} were given")
-    wrong += [*verdict.invalid, *world.surprises, *model.complaints]
+    answered = sum(one.calls - one.unanswered for one in asked)
+    if verdict.answers != answered:
+        wrong.append(f"{verdict.answers} answers are in the journal, {answered} were given")
+    wrong += [*verdict.invalid, *world.surprises, *(complaint for one in asked for complaint in one.complaints)]
     if wrong:
         outcome.wrong[world.plan.id] = wrong
     outcome.plans += 1
     outcome.published += verdict.published
     outcome.invalid += len(verdict.invalid)
-    outcome.calls += model.calls
-    outcome.decisions += model.step + 1
     outcome.tokens += verdict.tokens
-    outcome.sent += model.tokens
-    outcome.repeated += model.repeated
-    outcome.compared += model.compared
-    outcome.found_inside += model.taken_as_they_were
-    outcome.unasked += not model.asked
-    outcome.hid += model.hid
-    outcome.corrupted += model.corrupted
-    outcome.asked += model.asked
+    outcome.unasked += not any(ASKS & one.asked.keys() for one in asked)
+    for one in asked:
+        outcome.count(one)
 
 
 def chosen(material: Material, options: Options) -> list[Plan]:
@@ -196,7 +215,7 @@ def chosen(material: Material, options: Options) -> list[Plan]:
 
 def run(options: Options) -> tuple[Outcome, Outcome]:
     """(the plans, some of them again with a model that refuses)"""
-    material = read(options.folder, options.strangers)
+    material = play(read(options.folder, options.strangers), options.action)
     plans, wire = chosen(material, options), WIRES[options.wire]
     refused = plans[::EVERY_REFUSING]
     habits = {plan.id: Habit(options.rate, options.seed) for plan in plans}
@@ -261,8 +280,9 @@ def read_options(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--nothing-hidden", action="store_true", help="each request has to show all events")
     parser.add_argument("--wire", default=given_by("WIRE") or "direct", help="how the model is spoken to")
     parser.add_argument("--form", default=given_by("FORM") or "json_schema", help="how it is asked")
+    parser.add_argument("--action", default=given_by("ACTION") or "", help="how the plans are played")
     given = parser.parse_args(arguments)
-    for name, known in (("wire", WIRES), ("form", FORMS)):
+    for name, known in (("wire", WIRES), ("form", FORMS), ("action", ("", *PLAYS))):
         if getattr(given, name) not in known:
             parser.error(f"{name.upper()}={getattr(given, name)} is none of {', '.join(known)}")
     return Options(

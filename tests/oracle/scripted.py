@@ -8,14 +8,34 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
+from actions import HELP_EVENT
 from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
-from material import Event, Material, Payload, Plan
-from offered import ASKS, FIND, LOOKUPS, NEED, PUBLISH, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from material import GOAL_EVENT, Event, Material, Payload, Plan
+from offered import (
+    ASKS,
+    FIND,
+    LOOKUPS,
+    NEED,
+    PUBLISH,
+    PUBLISH_ALL,
+    SEE,
+    as_texts,
+    branches_of,
+    lines_of,
+    spelled_step,
+    texts_in,
+    with_references,
+    words_for,
+)
 from wires.form import Declined, Failed, Question, Reply, Said, Wire
 
 MOST_FINDS, MOST_NEEDS = 2, 3
+# Characters that are told of each of many results at least.
+SHORTEST_SHARE = 20
+_GOAL: Payload = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 # Characters of a result that are told whole at most; those of other scripts count for more.
 LONGEST_WHOLE = 5_500
+_IN_OUTLINE = re.compile(r"^step([0-9]+), in outline: ", re.MULTILINE)
 _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -47,8 +67,9 @@ class PlanModel:
 
     Of an event it knows what the request shows, as a real one does: it publishes one whose schema is there, asks for
     the schema of one that is a line, and looks for one that is not there. `registered` are all events that there are.
-    `asked` counts these questions, `hid` the requests that did not show all events. `complaints` are things that a
-    model could not have worked with, or should never have been asked.
+    `asked` counts these questions, `hid` the requests that did not show all events. `looked` is the last step for which
+    it looked into a result. `complaints` are things that a model could not have worked with, or should never have been
+    asked.
     """
 
     plan: Plan
@@ -57,6 +78,7 @@ class PlanModel:
     wire: Wire
     registered: frozenset[str] = frozenset()
     step: int = -1
+    looked: int = -1
     calls: int = 0
     unanswered: int = 0
     tokens: int = 0
@@ -140,15 +162,16 @@ class PlanModel:
     def _decide(self, question: Question) -> Payload:
         step = self.plan.steps[self.step]
         branches = branches_of(question.schema)
-        match step["decision"]:
-            case "PUBLISH" if PUBLISH + step["event"] in branches or not ASKS & branches.keys():
-                return _request(step)
-            case "PUBLISH":
-                return self._ask(self.plan.events[step["event"]], question)
-            case "WAIT":
-                return {"action": "wait", "expected_event": step["expected_event"], "message": step["message"]}
-            case _:
-                return {"action": "complete", "result": step["result"]}
+        number = _step_in_outline(question)
+        if "look" in step and self.looked < self.step:
+            return {"action": SEE, "path": f"step{number}.result{step['look']['path']}"}
+        if "look" in step and step["look"]["shows"] not in question.shown:
+            self.complaints.append(f"step {self.step}: {SEE} did not show {step['look']['shows']!r}")
+        requests = step["requests"] if step["decision"] == "PUBLISH_ALL" else [step]
+        unseen = [one["event"] for one in requests if "event" in one and PUBLISH + one["event"] not in branches]
+        if unseen and ASKS & branches.keys():
+            return self._ask(self.plan.events[unseen[0]], question)
+        return _step_of(step, self.plan, number)
 
     def _ask(self, event: Event, question: Question) -> Payload:
         if event.name in lines_of(question):
@@ -167,7 +190,7 @@ class PlanModel:
         if (branch := branches.get(action)) is None:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
             return Said(self._answer(decision))
-        said = as_texts(spelled(decision, branch), texts_in(branch))
+        said = as_texts(spelled_step(decision, branches), texts_in(branch))
         for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
             self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {error.message}")
         return Said(self._answer(said))
@@ -175,26 +198,34 @@ class PlanModel:
     def _note(self, decision: Payload) -> None:
         """Count a question: what comes next belongs to the same step."""
         action = decision["action"]
+        if action == SEE:
+            self._has_asked, self.looked = True, self.step
         if action in ASKS:
             self._has_asked = True
             self._needs += action == NEED
             self.asked[action] += 1
-            self._looked_for += [self.plan.steps[self.step]["event"]] if action == FIND else []
+            self._looked_for += [decision["words"]] if action == FIND else []
 
     def _answer(self, step: Payload) -> str:
         return json.dumps({"reasoning": f"Step {self.step + 1}.", "step": step})
 
     def _case(self, decision: Payload, question: Question, draw: random.Random) -> Case:
-        branch = branches_of(question.schema).get(decision["action"], {"properties": {}})
-        event = self.plan.events.get(decision["action"].removeprefix(PUBLISH))
+        branches = branches_of(question.schema)
+        branch = branches.get(decision["action"], {"properties": {}})
+        step = self.plan.steps[self.step]
+        schemas = {PUBLISH + name: event.schema for name, event in self.plan.events.items()}
+        if "handed" in step:
+            schemas[PUBLISH + step["event"]] = with_references(schemas[PUBLISH + step["event"]], step["handed"])
+        is_blind = decision["action"] == NEED and step["decision"] == "PUBLISH"
         return Case(
-            answer=json.loads(self._answer(spelled(decision, branch))),
-            schema=event.schema if event else None,
+            answer=json.loads(self._answer(spelled_step(decision, branches))),
+            schema=schemas.get(decision["action"], _GOAL if step["decision"] == "DELEGATE" else None),
             offered=frozenset(self.plan.events),
             strangers=self.strangers,
             draw=draw,
             texts=texts_in(branch),
-            blind=_request(self.plan.steps[self.step]) if decision["action"] == NEED else None,
+            blind=_step_of(step, self.plan, _step_in_outline(question)) if is_blind else None,
+            schemas=schemas,
         )
 
     def _check_reask(self, question: Question, last: Fault | None) -> None:
@@ -212,11 +243,7 @@ class PlanModel:
         """The model sees the goal, its instructions, and how the step before ended; and is offered its own events."""
         (_, system), (_, user) = question.messages[:2]
         known = [(self.plan.instructions.strip(), system), (in_json(self.plan.goal), user)]
-        before = self.plan.steps[self.step - 1] if self.step else {}
-        heard = before.get("answer", {}).get("text", before.get("result"))
-        known += [(in_json(word), user) for word in words_of(heard)[: 0 if _is_in_outline(heard) else 1]]
-        if _is_in_outline(heard):
-            known.append((", in outline: ", user))
+        known += [(text, user) for text in _heard_of(self.plan.steps[self.step - 1] if self.step else {})]
         for text, where in known:
             if text not in where:
                 self.complaints.append(f"step {self.step}: the prompt does not say {text[:80]!r}")
@@ -226,8 +253,11 @@ class PlanModel:
         """All its own events are offered in full; where there are more than the request can show, it says how to get at
         the others."""
         offered = branches_of(question.schema).keys()
-        expected = {PUBLISH + name for name in self.plan.events} | {"wait", "complete", "give_up"}
-        expected |= {"publish_all"} if self.plan.events else set()
+        expected = {PUBLISH + name for name in self.plan.events} | {"complete", "give_up"}
+        expected |= {PUBLISH_ALL} if self.plan.events else set()
+        expected |= {"wait"} if self.plan.asks else set()
+        expected |= {delegation_to(self.plan.helper)} if self.plan.helper else set()
+        offered = {action for action in offered if not (self.plan.is_helper and action.endswith(f"/{GOAL_EVENT}"))}
         everything = self.registered | self.plan.events.keys()
         strange = offered - expected - LOOKUPS - {PUBLISH + name for name in everything}
         missing = set[str]() if ASKS & offered else expected - offered
@@ -239,21 +269,43 @@ class PlanModel:
 
 
 class Models:
-    """One model a plan. Its name in a request says which."""
+    """One model a plan, and one of its helper. Its name in a request says which."""
 
     def __init__(self, material: Material, plans: list[Plan], habits: dict[str, Habit], wire: Wire) -> None:
         everyones = frozenset(event.name for event in material.registry)
         self.of = {
             plan.id: PlanModel(plan, material.strangers(plan), habits[plan.id], wire, everyones) for plan in plans
         }
+        helpers = [plan.helper for plan in plans if plan.helper]
+        self._helpers = {
+            helper.id: PlanModel(
+                helper, material.strangers(helper), replace(habits[plan.id], refusal=None), wire, everyones
+            )
+            for plan in plans
+            if (helper := plan.helper)
+        }
         self._by_name = {name_of(plan): self.of[plan.id] for plan in plans}
+        self._by_name |= {name_of(helper): self._helpers[helper.id] for helper in helpers}
 
     def respond(self, model: str, question: Question) -> Reply:
         return self._by_name[model].reply(question)
 
+    def models_of(self, plan: Plan) -> list[PlanModel]:
+        """Return the plan's own, and its helper's."""
+        return [self.of[plan.id], *([self._helpers[plan.helper.id]] if plan.helper else [])]
+
 
 def name_of(plan: Plan) -> str:
-    return f"plan-{plan.number}"
+    return f"plan-{plan.number}{'-helper' if plan.is_helper else ''}"
+
+
+def planner_of(plan: Plan) -> str:
+    """Return the name of the agent that plans it."""
+    return f"helper of {plan.id.removesuffix('+helper')}" if plan.is_helper else f"planner of {plan.id}"
+
+
+def delegation_to(helper: Plan) -> str:
+    return f"delegate:{planner_of(helper)}/{HELP_EVENT}"
 
 
 def in_json(text: str) -> str:
@@ -286,8 +338,40 @@ def beginning_of_both(one: str, other: str) -> int:
     return next((at for at in range(most) if one[at] != other[at]), most)
 
 
-def _request(step: Payload) -> Payload:
-    return {"action": PUBLISH + step["event"], "data": step["data"]}
+def _step_of(step: Payload, plan: Plan, number: str) -> Payload:
+    """Return a decision as a model spells it. `number` is that of the step whose result is in outline."""
+    match step["decision"]:
+        case "PUBLISH":
+            handed = {name: {"$from": f"step{number}.result{path}"} for name, path in step.get("handed", {}).items()}
+            return {"action": PUBLISH + step["event"], "data": step["data"] | handed}
+        case "PUBLISH_ALL":
+            requests = [_step_of(request, plan, number) for request in step["requests"]]
+            need = {"need": step["need"]} if "need" in step else {}
+            return {"action": PUBLISH_ALL, "requests": requests, **need}
+        case "DELEGATE" if plan.helper:
+            return {"action": delegation_to(plan.helper), "data": step["data"]}
+        case "WAIT":
+            return {"action": "wait", "expected_event": step["expected_event"], "message": step["message"]}
+        case "GIVE_UP":
+            return {"action": "give_up", "reason": step["reason"], "missing": step["missing"]}
+        case _:
+            return {"action": "complete", "result": step["result"]}
+
+
+def _step_in_outline(question: Question) -> str:
+    """Return the number of the last step that is told in outline."""
+    return next(reversed(_IN_OUTLINE.findall(question.messages[1][1])), "0")
+
+
+def _heard_of(before: Payload) -> list[str]:
+    """Return what a request has to say of the step before."""
+    if before.get("decision") == "PUBLISH_ALL":
+        requests, need = before["requests"], before.get("need")
+        told = f"{need} of {len(requests)} requests" if need else f"All {len(requests)} requests"
+        short = [word for one in requests if not one.get("is_silent") for word in words_of(one["result"])[:1]]
+        return [told, *(in_json(word[:SHORTEST_SHARE]) for word in short)]
+    heard = before.get("answer", {}).get("text", before.get("result"))
+    return [", in outline: "] if _is_in_outline(heard) else [in_json(word) for word in words_of(heard)[:1]]
 
 
 def _is_same(said: str, shown: str) -> bool:

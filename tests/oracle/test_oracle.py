@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 import run as oracle
+from actions import PLAYS, ask_together, play
 from faults import BLIND
-from judge import Verdict, judge, without_nulls
+from judge import Verdict, in_order, judge, without_nulls
 from material import Plan, is_there, read, registry_beside
 from offered import FIND, NEED
 from run import Options, Outcome
@@ -48,6 +49,33 @@ def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
     exact, plans, invalid, corrupted = last_line(capsys.readouterr().out)
     assert (exact, invalid) == (plans, 0)
     assert corrupted == sum(len(plan.steps) for plan in read(oracle.PLANS).plans[::every])
+
+
+@pytest.mark.parametrize("action", PLAYS)
+def test_plans_go_as_they_should_by_each_action_though_every_first_answer_is_wrong(action: str) -> None:
+    outcome, refused = oracle.run(Options(oracle.PLANS, rate=1, action=action, every=15))
+    assert outcome.passed(Options()), outcome.wrong
+    assert refused.passed(Options()), refused.wrong
+    assert outcome.corrupted.total() >= outcome.decisions
+
+
+@pytest.mark.parametrize(("action", "check"), [("publish_all", "validation"), ("delegate", "offer"), ("need", "gate")])
+def test_a_product_without_one_of_its_checks_fails_by_other_actions_too(action: str, check: str) -> None:
+    options = Options(oracle.PLANS, rate=1, every=4, action=action, without=check)
+    outcome, _ = oracle.run(options)
+    assert not outcome.passed(options)
+    assert outcome.invalid > 0
+
+
+@pytest.mark.parametrize("action", PLAYS)
+def test_many_plans_are_played_by_each_action(action: str) -> None:
+    plans = play(read(oracle.PLANS), action).plans
+    decisions = [step for plan in plans for step in plan.steps]
+    assert len(plans) >= 20
+    assert any({"look", "handed", "need"} & step.keys() for step in decisions) == (
+        action in ("see_result", "from", "need")
+    )
+    assert {plan.id for plan in plans if plan.helper} == {plan.id for plan in plans if action == "delegate"}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +183,35 @@ def test_a_right_product_passes_with_nulls_of_optional_fields_and_without_events
 def test_a_null_is_taken_out_only_where_it_stands_for_what_is_left_out(given: Any, published: Any) -> None:
     assert without_nulls(given, ORDER) == published
     assert without_nulls({"orders": [given]}, {"properties": {"orders": {"items": ORDER}}}) == {"orders": [published]}
+
+
+def request_of(event: str, result: Any = "ok", **data: Any) -> dict[str, Any]:
+    return {"decision": "PUBLISH", "event": event, "data": data, "result": result, "error": False}
+
+
+@pytest.mark.parametrize(
+    ("second", "together"),
+    [
+        (request_of("b", id="other"), True),
+        (request_of("b", id="from the first"), False),
+        (request_of("b", id="of the goal"), True),
+        (request_of("a", id="one"), False),
+        (request_of("a", id="two"), True),
+    ],
+)
+def test_requests_are_made_together_unless_one_needs_the_other(second: dict[str, Any], together: bool) -> None:
+    first = request_of("a", {"found": ["from the first", "of the goal"]}, id="one")
+    question = {"decision": "WAIT", "message": "?"}
+    done = {"decision": "COMPLETE", "result": {}}
+    made = ask_together(Plan("p", 1, "Do it, of the goal.", "", 9, (first, question, second, done), {}))
+    assert (made is not None) == together
+    assert made is None or [step["decision"] for step in made.steps] == ["WAIT", "PUBLISH_ALL", "COMPLETE"]
+
+
+def test_what_is_published_together_may_come_in_any_order() -> None:
+    assert in_order([["a"], ["b", "c"], ["d"]], ["a", "c", "b", "d"]) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
+    wanted, found = in_order([["a"], ["b", "c"]], ["b", "a", "c", "d"])
+    assert (wanted, found) == (["a", "b", "c"], ["b", "a", "c", "d"])
 
 
 def test_a_long_plan_has_more_time() -> None:

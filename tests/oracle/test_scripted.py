@@ -139,6 +139,33 @@ def test_a_value_of_a_wrong_type_is_wrong_beside_what_is_left_out_by_null(seed: 
     assert not isinstance(data["id"], str) or not isinstance(data["note"], str | None)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_null_is_no_fault_where_the_schema_has_no_type(seed: int) -> None:
+    schema: Payload = {"type": "object", "properties": {"id": {"type": "string"}, "any": {}}, "required": ["id", "any"]}
+    right = {"action": REQUEST["action"], "data": {"id": "A", "any": None}}
+    made = fault_of("wrong type", Case({"reasoning": "", "step": right}, schema, frozenset(), [], random.Random(seed)))
+    assert made is not None
+    assert not isinstance(step_of(made.reply)["data"]["id"], str)
+
+
+BOTH: Payload = {"action": "publish_all", "requests": [REQUEST, {"action": "publish:shop.Pay", "data": {"id": "B"}}]}
+HANDED: Payload = {"action": REQUEST["action"], "data": {"id": {"$from": "step3.result.id"}}}
+SEEN: Payload = {"action": "see_result", "path": "step3.result.items[2:4]"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("step", [BOTH, HANDED, SEEN, {"action": "give_up", "reason": "?", "missing": ["a key"]}])
+def test_a_wrong_answer_of_any_kind_is_never_the_right_one(step: Payload, seed: int) -> None:
+    schemas = {"publish:shop.Ship": SCHEMA, "publish:shop.Pay": SCHEMA}
+    answer = {"reasoning": "", "step": step}
+    case = Case(answer, None, frozenset({SHIP.name}), [("y", {})], random.Random(seed), schemas=schemas)
+    made = {kind: fault_of(kind, case) for kind in KINDS}
+    said = [one.reply.text for one in made.values() if one and isinstance(one.reply, Said)]
+    assert case.text not in said
+    assert (made["impossible join"] is not None) == (step is BOTH)
+    assert (made["wrong reference"] is not None) == (step in (HANDED, SEEN))
+
+
 def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
     blind = {"action": "publish:x", "data": {}}
     answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}

@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from material import Event, Payload, Plan
+from actions import HELP_EVENT
+from material import GOAL_EVENT, Event, Payload, Plan
+from scripted import planner_of
 
 from soorma_ai import (
     Agent,
@@ -28,7 +30,7 @@ from soorma_ai import (
 )
 
 GOAL = EventDefinition(
-    event_name="customer.help.requested",
+    event_name=GOAL_EVENT,
     description="A customer wants something.",
     payload_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
     response_schema={
@@ -37,6 +39,12 @@ GOAL = EventDefinition(
         "required": ["message"],
         "additionalProperties": False,
     },
+)
+HELP = EventDefinition(
+    event_name=HELP_EVENT,
+    description="A part of a customer's wish, for the helper.",
+    payload_schema=GOAL.payload_schema,
+    response_schema=GOAL.response_schema,
 )
 REPLIED = EventDefinition(
     event_name="user.replied",
@@ -59,16 +67,19 @@ class Told:
 @dataclass
 class World:
     """The k-th request of the plan is answered with what its script holds for the k-th, however often it is handed
-    over; so are its questions. `model` says how the planner calls its model. Of its budgets only the actions are tried:
-    wrong answers use up calls and tokens."""
+    over; so are its questions. Requests that are published together may come in any order. `model` says how the planner
+    calls its model, `helpers_model` how its helper does. Of its budgets only the actions are tried: wrong answers use
+    up calls and tokens."""
 
     plan: Plan
     model: dict[str, Any]
+    helpers_model: dict[str, Any] = field(default_factory=dict[str, Any])
     surprises: list[str] = field(default_factory=list[str])
     _answered: dict[str, Payload] = field(default_factory=dict[str, Payload])
 
     def __post_init__(self) -> None:
-        self._requests: Iterator[Payload] = iter(self.plan.requests)
+        self._requests = self.plan.requests
+        self._is_over = asyncio.Event()
         self._questions: Iterator[Payload] = iter(self.plan.questions)
 
     @property
@@ -76,19 +87,22 @@ class World:
         return PATIENCE + PATIENCE_PER_STEP * len(self.plan.steps)
 
     def agents(self) -> list[Agent]:
-        """The planner, a tool for what assistants do, and a worker for each kind of agent beside them."""
-        plan = self.plan
-        planner = ChoreographyPlanner(
-            f"planner of {plan.id}",
-            goals=[GOAL],
+        """The planner, its helper, a tool for what assistants do, and a worker for each kind of agent beside them."""
+        planners = [self._planner(self.plan, GOAL, external_events=[REPLIED], **self.model)]
+        if helper := self.plan.helper:
+            planners.append(self._planner(helper, HELP, **self.helpers_model))
+        actors = sorted({event.actor for event in self.plan.events.values()})
+        return [*planners, *(self._agent(actor) for actor in actors)]
+
+    def _planner(self, plan: Plan, goal: EventDefinition, **options: Any) -> ChoreographyPlanner:
+        return ChoreographyPlanner(
+            planner_of(plan),
+            goals=[goal],
             system_instructions=plan.instructions,
             limits=Limits(max_actions=plan.max_actions, max_llm_calls=None, max_tokens=None),
-            external_events=[REPLIED],
-            tenant_id=plan.id,
-            **self.model,
+            tenant_id=self.plan.id,
+            **options,
         )
-        actors = sorted({event.actor for event in plan.events.values()})
-        return [planner, *(self._agent(actor) for actor in actors)]
 
     def _agent(self, actor: str) -> Agent:
         events = [event for event in self.plan.events.values() if event.actor == actor]
@@ -104,30 +118,53 @@ class World:
         return worker
 
     async def _invoked(self, request: Any, context: PlatformContext) -> Any:
-        step = self._scripted(request.request_id, request.event_type)
+        step = await self._scripted(request.request_id, request.event_type, request.data)
         if step["error"]:
             raise Reject(_text(step["result"]))
         return step["result"]
 
     async def _tasked(self, task: TaskContext, context: PlatformContext) -> None:
-        step = self._scripted(task.task_id, task.event_type)
+        step = await self._scripted(task.task_id, task.event_type, task.data)
         if step["error"]:
             await task.fail(_text(step["result"]))
         else:
             await task.complete(step["result"])
 
-    def _scripted(self, request_id: str, event_type: str) -> Payload:
+    async def _scripted(self, request_id: str, event_type: str, data: Payload) -> Payload:
         if request_id not in self._answered:
-            self._answered[request_id] = next(self._requests, {"event": "nothing more"})
+            self._answered[request_id] = self._take(event_type, data)
         step = self._answered[request_id]
         if step["event"] != event_type:
             self.surprises.append(f"{event_type} was requested, where the script has {step['event']}")
             raise Reject(f"nobody expected {event_type}")
+        if step.get("is_silent"):
+            await self._is_over.wait()
         return step
+
+    def _take(self, event_type: str, data: Payload) -> Payload:
+        """Take the first request with this data, else the next one."""
+        at = next((at for at, step in enumerate(self._requests) if _is_asked(step, event_type, data)), 0)
+        return self._requests.pop(at) if self._requests else {"event": "nothing more"}
+
+    def _is_silent_about(self, event_type: str, data: Payload) -> bool:
+        """Tell whether nobody decides about this proposal."""
+        silent = [step for step in self.plan.requests if step.get("is_silent")]
+        return any(_is_asked(step, event_type, data) for step in silent)
+
+    @property
+    def _known(self) -> set[str]:
+        """Events that may be requested."""
+        return {*self.plan.events, GOAL_EVENT, *([HELP_EVENT] if self.plan.helper else [])}
 
     async def live(self, client: Client) -> Told:
         """Submit the goal, be the person until the plan has ended, and see what comes back."""
         handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
+        try:
+            return await self._live(client, handle)
+        finally:
+            self._is_over.set()
+
+    async def _live(self, client: Client, handle: PlanHandle) -> Told:
         try:
             async with asyncio.timeout(self.patience):
                 async for event in handle.events():
@@ -144,7 +181,7 @@ class World:
     async def _see(self, event: EventEnvelope, client: Client, handle: PlanHandle) -> None:
         if event.type == HUMAN_INPUT:
             await self._answer(str(event.data["wait_id"]), client)
-        elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in (*self.plan.events, GOAL.event_name):
+        elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in self._known:
             self.surprises.append(f"{event.type} was requested, which nobody here takes")
             await client.cancel(handle.plan_id, "nobody will ever answer")
 
@@ -154,7 +191,8 @@ class World:
         if asked is None:
             self.surprises.append("a wait was announced that is not open")
         elif asked.proposed_event is not None:
-            await self._say(client, wait_id, {"approved": True}, decision="approve")
+            if not self._is_silent_about(asked.proposed_event, asked.proposed_data):
+                await self._say(client, wait_id, {"approved": True}, decision="approve")
         else:
             question = next(self._questions, {"answer": {"text": "I have nothing more to say."}})
             await self._say(client, wait_id, question["answer"])
@@ -179,6 +217,14 @@ def _bystander(name: str, events: Sequence[Event]) -> Tool:
 
 async def _stay_silent(request: Any, context: PlatformContext) -> None:
     await asyncio.Event().wait()
+
+
+def _is_asked(step: Payload, event_type: str, data: Payload) -> bool:
+    return step["event"] == event_type and _without_nulls(step["data"]) == _without_nulls(data)
+
+
+def _without_nulls(data: Payload) -> Payload:
+    return {name: value for name, value in data.items() if value is not None}
 
 
 def _registered(event: Event) -> dict[str, Any]:

@@ -89,7 +89,8 @@ TABLES: dict[tuple[str, str], str] = {
     "`_get_reentry_prompt`; `phase.changed` has `is_backward` and the reason",
     ("knowledge-forge-agent-architecture", "Phase Transition, Checkpoint?, Purpose"): "as printed; the optional one "
     "goes on after its time",
-    ("knowledge-forge-agent-architecture", "Category, Events, When"): "as printed",
+    ("knowledge-forge-agent-architecture", "Category, Events, When"): "as printed; over HTTP with "
+    "`?named=true`, since a browser hears named events by `addEventListener` alone",
     ("sdk-refactoring-plan", "Issue, Current Behavior, Impact, Priority"): _PLAN,
     ("sdk-refactoring-plan", "Level, Pattern, Event Definition, Payload Handling"): "as printed",
     ("sdk-refactoring-plan", "Benefit, Without Schema, With Schema"): "as printed; a refusal has path, rule, found and "

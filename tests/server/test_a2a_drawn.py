@@ -5,16 +5,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import pytest
 from a2a_kit import PATIENCE, served
 from http_kit import Keys, caller
 from kit import payments, planner
 
 from soorma_ai import Agent, Approval, EventDefinition, Platform
+from soorma_ai.adapters.tokens import FirstOf
+from soorma_ai.kernel.domain.identity import Caller, TokenSources
 from soorma_ai.testing.scripted import complete, publish
 
 CHARGE = publish("payment.charge.requested", amount=12)
 DONE = complete({"paid": 12})
 KEYS = Keys(maria=caller())
+DISCOVERY = "https://issuer.example/.well-known/openid-configuration"
 
 
 def shop(*script: Any, **options: Any) -> tuple[Agent, Agent]:
@@ -34,6 +38,38 @@ async def drawn(platform: Platform, *agents: Agent) -> AsyncGenerator[Callable[.
             return await http.post("/tasks/send", json={"id": "t1", "message": message, **fields})
 
         yield send
+
+
+class Issued:
+    """Authenticator of one issuer's tokens."""
+
+    token_sources = TokenSources(("https://issuer.example/",), has_keys=False)
+
+    async def authenticate(self, token: str) -> Caller:
+        return await KEYS.authenticate(token)
+
+
+@pytest.mark.parametrize(
+    ("auth", "early", "names"),
+    [
+        (None, {"schemes": ["none"]}, None),
+        (KEYS, {"schemes": ["apiKey"]}, {"bearer"}),
+        (Issued(), {"schemes": ["oauth2"], "credentials": DISCOVERY}, {"bearer", "openid"}),
+        (FirstOf(KEYS, Issued()), {"schemes": ["oauth2", "apiKey"], "credentials": DISCOVERY}, {"bearer", "openid"}),
+    ],
+)
+async def test_cards_name_the_issuer_of_signed_tokens_by_its_discovery_url(
+    platform: Platform, auth: Any, early: dict[str, Any], names: set[str] | None
+) -> None:
+    async with served(platform, *shop(), auth=auth) as url, httpx.AsyncClient(base_url=url) as http:
+        assert (await http.get("/.well-known/agent.json")).json()["authentication"] == early
+        card = (await http.get("/.well-known/agent-card.json")).json()
+        assert card.get("securitySchemes", {}).keys() == (names or set())
+        needed = [set(one["schemes"]) for one in card.get("securityRequirements", [])]
+        assert needed == [{name} for name in sorted(names or ())]
+        if names and "openid" in names:
+            scheme = card["securitySchemes"]["openid"]["openIdConnectSecurityScheme"]
+            assert scheme == {"openIdConnectUrl": DISCOVERY}
 
 
 ORDER = {"type": "data", "data": {"order_id": "A1"}}

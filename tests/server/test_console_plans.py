@@ -3,14 +3,11 @@
 import html
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
+from browsing_kit import browsing, signed_in
 from contract.store_kit import do, expectation, plan, question, running
-from http_kit import Keys, caller
 from kit import ended, payments, planner, stock, the_wait, until
 
 from soorma_ai import (
@@ -24,67 +21,17 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.apps.console import Console
 from soorma_ai.features.tracking import plan_parts
 from soorma_ai.features.tracking.ports import PLAN_LISTS
 from soorma_ai.kernel.domain.effects import SavePlan
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12000)
 HOSTILE = "<script>alert(1)</script>\"'> <img src=x onerror=alert(2)> \u202e\x07" + "x" * 5_000
-SECRET = "s" * 40
 BOUNDLESS = Limits(max_repeats=None, max_actions=99)
-
-
-class Browser:
-    """Keeps cookies, follows where it is sent, and sends the forms of the page that it looked at last."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-        self._form_token = ""
-
-    async def look(self, path: str, status: int = 200) -> str:
-        return self._read(await self._http.get(path), status)
-
-    async def send(self, path: str, status: int = 200, **fields: str | list[str]) -> str:
-        data = {"form_token": self._form_token, **fields}
-        return self._read(await self._http.post(path, data=data), status)
-
-    def _read(self, page: httpx.Response, status: int) -> str:
-        assert page.status_code == status, page.text
-        assert "'unsafe" not in page.headers["content-security-policy"]
-        assert " style=" not in page.text and "<style" not in page.text
-        if found := re.search(r'name="form_token" value="([^"]+)"', page.text):
-            self._form_token = found[1]
-        return page.text
-
-
-@asynccontextmanager
-async def browsing(platform: Platform, *roles: str) -> AsyncIterator[Browser]:
-    served = app(platform, roles=roles, site=Console(secret=SECRET))
-    transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:8700", follow_redirects=True, timeout=20
-    ) as http:
-        yield Browser(http)
-
-
-@asynccontextmanager
-async def signed_in(platform: Platform, tenant: str, user: str, *roles: str) -> AsyncIterator[Browser]:
-    keys = Keys(token=caller(tenant, user, *roles))
-    served = app(platform, auth=keys, site=Console(secret=SECRET))
-    transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:8700", follow_redirects=True, timeout=20
-    ) as http:
-        browser = Browser(http)
-        await browser.look("/sign-in")
-        await browser.send("/sign-in", 404, token="token", next="/plans/none")
-        yield browser
 
 
 def carrier() -> Tool:

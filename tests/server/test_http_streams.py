@@ -34,6 +34,17 @@ async def test_events_come_as_they_are_published_and_only_those_after_the_beginn
     assert stream.status == 200 and numbers(stream) == [1, 2]
 
 
+@pytest.mark.parametrize("path", ["/v1/events/stream?after=0&named=true", "/v1/plans/{plan}/events?named=true"])
+async def test_a_named_stream_has_the_type_of_each_event_as_its_name(platform: Platform, path: str) -> None:
+    await platform.start(planner([DONE]), stock())
+    plan = await platform.submit("order.received", {"order_id": "A1"})
+    await plan.result()
+    async with OpenStream(app(platform), path.format(plan=plan.plan_id)) as stream:
+        await stream.until(lambda: "order.received" in stream.text)
+    first = stream.events[0]
+    assert first["event"] == json.loads(first["data"])["type"] == "order.received"
+
+
 async def test_a_stream_says_first_where_it_begins_so_that_who_is_lost_before_anything_came_misses_nothing(
     platform: Platform,
 ) -> None:

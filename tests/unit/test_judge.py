@@ -266,6 +266,19 @@ def test_an_end_has_a_result_or_a_reason(given: Any, words: str) -> None:
         CompleteAction(**given)
 
 
+@pytest.mark.parametrize(("planner", "goal"), [("team/buyer", "buy"), ("buyer", "buy/now"), ("team/a/b", "buy/now/c")])
+def test_a_goal_goes_to_its_planner_also_where_a_name_holds_a_slash(planner: str, goal: str) -> None:
+    offer = Offer(delegates=(Delegate(planner, EventDefinition(event_name=goal)),))
+    action: Any = parse_decision(delegate(planner, goal, {}), "", offer.choices).next_action
+    assert (action.target_planner, action.goal_event) == (planner, goal)
+
+
+def test_a_goal_that_only_spells_the_same_as_an_offered_one_is_not_offered() -> None:
+    offer = Offer(delegates=(Delegate("team/buyer", EventDefinition(event_name="buy")),))
+    assert offer.goal("team/buyer", "buy") is not None
+    assert offer.goal("team", "buyer/buy") is None
+
+
 def test_more_requests_together_than_may_ever_be_open_are_refused_before_they_are_checked() -> None:
     decision = parse_decision(TWO, "")
     must_be_possible_at_once(decision, 2)

@@ -8,7 +8,7 @@ import pytest
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.repairs import Repair, repair_step
 
-NAMES = ("publish:order.ship", "publish:complete", "delegate:buyer/buy", "wait:paid")
+NAMES = ("publish:order.ship", "publish:complete", "publish:find_steps", "delegate:buyer/buy", "wait:paid")
 DATA: JsonObject = {"qty": 2}
 STEP: JsonObject = {"action": "publish:order.ship", "data": DATA}
 MEANT: JsonObject = {"reasoning": "Ship it.", "step": STEP}
@@ -66,6 +66,7 @@ def test_a_result_that_may_be_text_is_left_alone() -> None:
         {**MEANT, "step": {**STEP, "data": "two"}},
         {**MEANT, "step": {**STEP, "action": "order.shipp"}},
         {**MEANT, "step": {"action": "complete", "result": {}}},
+        {**MEANT, "step": {"action": "find_steps", "words": "x"}},
         {**MEANT, "step": {"action": 5}},
     ],
 )

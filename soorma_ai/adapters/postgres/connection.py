@@ -37,6 +37,7 @@ class Connection(family.Connection):
     """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread."""
 
     taking = "FOR UPDATE OF inbox SKIP LOCKED"
+    is_far_from_hands = True
 
     def __init__(self, url: str, loop: asyncio.AbstractEventLoop, limit: StatementLimit | None = None) -> None:
         super().__init__()
@@ -127,6 +128,11 @@ class Connection(family.Connection):
         if self.hands is not None:
             self._reserved.remove(agent)
             self._tell(partial(self.hands.give_back, agent))
+
+    def leave_queued(self, agent: str) -> None:
+        self.queued.add(agent)
+        if self.hands is not None:
+            self._tell(partial(self.hands.note_queued, agent))
 
     def note_claim(self, agent: str, found: int) -> None:
         if self.hands is not None:

@@ -27,7 +27,11 @@ class PostgresQueue(SqlQueue):
 class PostgresRegistry(SqlRegistry):
     async def leave(self, agents: Sequence[str]) -> None:
         """Let an agent with a possible instance in another process leave by its silence."""
-        await self.write(lambda db: _leave(db, agents), HOUSE)
+        await self.write(lambda db: self._leave(db, agents), HOUSE)
+
+    def _leave(self, db: Connection, agents: Sequence[str]) -> None:
+        if not present(db) - {db.holder}:
+            registry.leave(db, self.database.routes, agents)
 
 
 class PostgresStore(SqlStore):
@@ -53,8 +57,3 @@ class PostgresStore(SqlStore):
         super()._make_parts()
         self.queue: Queue = PostgresQueue(self.database, self._acting, self._note)
         self.registry: Registry = PostgresRegistry(self.database, self._acting, self._note)
-
-
-def _leave(db: Connection, agents: Sequence[str]) -> None:
-    if not present(db) - {db.holder}:
-        registry.leave(db, agents)

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection, ReadConnection
-from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.faults import FOREIGN, in_our_words, translate
 from soorma_ai.adapters.sqlite.file.writer import SqliteWriter
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.ports import Hands
@@ -143,11 +143,15 @@ class Database(database.Database):
         commit."""
         if self.reader is None:
             raise StoreUnavailable("the store is not open")
-        with in_our_words():
+        try:
             if self._writer is not None and self._writer.is_idle:
-                with suppress(sqlite3.OperationalError):  # another process has the file: the other connection waits
+                try:
                     return query(self._writer.connection)
+                except sqlite3.OperationalError:  # another process has the file: the other connection waits
+                    pass
             return query(self.reader)
+        except FOREIGN as error:
+            raise translate(error) from error
 
 
 def _read_once(path: Path, query: Callable[[family.Reader], T]) -> T:

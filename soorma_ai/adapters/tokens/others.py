@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import cast
 
+from soorma_ai.api.tokens import sources_of
 from soorma_ai.errors import ConfigError, Unauthenticated
-from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.identity import Caller, TokenSources
 from soorma_ai.kernel.ports import Authenticator
 
 
@@ -16,6 +17,11 @@ class FirstOf:
         if not authenticators:
             raise ConfigError("FirstOf(): give one authenticator or more")
         self._authenticators = authenticators
+
+    @property
+    def token_sources(self) -> TokenSources:
+        """The origins of all."""
+        return sources_of(*self._authenticators)
 
     async def authenticate(self, token: str) -> Caller:
         """Return the caller of the first success. Raise Unauthenticated, with the words of all, without one."""

@@ -16,7 +16,7 @@ from soorma_ai.adapters.tokens.fetch import is_safe, read
 from soorma_ai.api.tokens import ClaimNames, caller_of
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.call_options import must_know
-from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.identity import Caller, TokenSources
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
 
@@ -64,6 +64,11 @@ class SignedTokens:
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._read_at: float | None = None
         self._reading = asyncio.Lock()
+
+    @property
+    def token_sources(self) -> TokenSources:
+        """The issuer."""
+        return TokenSources((self._issuer,), has_keys=False)
 
     async def authenticate(self, token: str) -> Caller:
         """Return the caller of the token. Raise as `claims` does."""

@@ -220,14 +220,14 @@ class Dispatcher:
         return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
 
     async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
-        surroundings, has_auth = self.surroundings, self.entrance.auth is not None
+        surroundings, tokens = self.surroundings, self.entrance.tokens
         services = surroundings.services
         if is_public:
             self.entrance.let_post(request, services.clock)
-            visit = Visit(services, None, surroundings.follow_tree, has_auth)
+            visit = Visit(services, None, surroundings.follow_tree, tokens)
             return MountCall(door, visit, await self.read(request), surroundings)
         caller = await self.entrance.admit(request, services.clock)
-        visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, has_auth)
+        visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, tokens)
         body = await self.read(request)
         end = self.streams.take(name_of(caller), caller.person.tenant_id)
         return MountCall(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)

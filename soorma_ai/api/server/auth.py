@@ -8,8 +8,9 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from soorma_ai.api.server.rates import Buckets
+from soorma_ai.api.tokens import sources_of
 from soorma_ai.errors import Forbidden, Overloaded, Unauthenticated
-from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.identity import Caller, TokenSources
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Authenticator, Clock
@@ -32,6 +33,11 @@ class AccessControl(Struct, frozen=True):
     origins: frozenset[str]
     local_roles: frozenset[str]
     buckets: Buckets | None
+
+    @property
+    def tokens(self) -> TokenSources | None:
+        """Origins of the tokens; None without `auth`."""
+        return None if self.auth is None else sources_of(self.auth)
 
     async def admit(self, request: Request, clock: Clock, token_of: TokenOf | None = None) -> Caller:
         """Return the caller, by the bearer token or the result of `token_of`. Raise Unauthenticated, Forbidden, and

@@ -28,6 +28,7 @@ _FIELDS: Mapping[str, str] = {
     "about": "Id of a question or a plan; empty for a whole inbox.",
     "acts": "Acts of the handler, in their order.",
     "after": "Value of `next` of the page before.",
+    "named": "True for the type of each event as its `event:` name in the stream.",
     "agent": "Name of an agent.",
     "agents": "Registrations of the agents.",
     "answer_id": "Id of the answer: a repetition with the same id is the same answer.",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from starlette.types import Receive, Scope, Send
 
 from soorma_ai.api.server.app_state import AppState
-from soorma_ai.api.server.tail import chunk_of, tenant_key, tree_key
+from soorma_ai.api.server.tail import chunk_of, tenant_key, tree_key, with_name
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.rules.authority import only_user
@@ -23,9 +23,11 @@ BEAT = b":\n\n"
 _PAGE = 4
 
 
-async def follow_log(client: Client, surroundings: AppState, after: int | None) -> AsyncIterator[bytes]:
+async def follow_log(
+    client: Client, surroundings: AppState, after: int | None, *, named: bool = False
+) -> AsyncIterator[bytes]:
     """Yield the events visible to this person, from behind a place of the log on, by default from its present end; and
-    something at least every few seconds."""
+    something at least every few seconds. With `named`, each has its type as its name."""
     person, clock = client.person, client.services.clock
     user, tail = only_user(person), surroundings.tail
     with tail.follow(tenant_key(person.tenant_id), client.services) as woken:
@@ -37,14 +39,16 @@ async def follow_log(client: Client, surroundings: AppState, after: int | None) 
             kept = tail.behind(place, _PAGE)
             if kept is None:
                 page = await client.events(after=place, limit=_PAGE)
-                chunks, is_end = [chunk_of(row) for row in page.events], page.is_end
+                chunks = [(row.event.type, chunk_of(row)) for row in page.events]
+                is_end = page.is_end
                 place = page.after
             else:
-                chunks = [r.chunk for r in kept if r.tenant_id == person.tenant_id and user in (None, r.user_id)]
+                ours = (r for r in kept if r.tenant_id == person.tenant_id and user in (None, r.user_id))
+                chunks = [(r.event_type, r.chunk) for r in ours]
                 place = kept[-1].seq if kept else place
                 is_end = place >= tail.end
-            for chunk in chunks:
-                yield chunk
+            for event_type, chunk in chunks:
+                yield with_name(chunk, event_type) if named else chunk
             if chunks:
                 last = clock.monotonic()
             elif clock.monotonic() - last >= HEARTBEAT_SECONDS:
@@ -54,9 +58,11 @@ async def follow_log(client: Client, surroundings: AppState, after: int | None) 
                 await until(woken, clock, last + HEARTBEAT_SECONDS - clock.monotonic())
 
 
-async def follow_plan(client: Client, surroundings: AppState, plan_id: str, after: int) -> AsyncIterator[bytes]:
+async def follow_plan(
+    client: Client, surroundings: AppState, plan_id: str, after: int, *, named: bool = False
+) -> AsyncIterator[bytes]:
     """Yield the events of a plan's tree behind a place of the log; then, after its end, one named `end`. A removed plan
-    has no more events; a client's next request gets a 404."""
+    has no more events; a client's next request gets a 404. With `named`, each has its type as its name."""
     clock, plans = client.services.clock, client.services.store.plans
     plan = await plans.plan(plan_id)
     root = plan.root_plan_id if plan else plan_id
@@ -72,7 +78,7 @@ async def follow_plan(client: Client, surroundings: AppState, plan_id: str, afte
                 return
             place = page.after
             for row in page.events:
-                yield chunk_of(row)
+                yield with_name(chunk_of(row), row.event.type) if named else chunk_of(row)
                 last = clock.monotonic()
             if page.is_end and standing is not None and standing[0].is_final:
                 said = json.dumps({"plan_id": plan_id, "status": standing[0]})

@@ -27,12 +27,18 @@ class StreamRow(Struct, frozen=True):
     tenant_id: str
     user_id: str
     keys: tuple[str, ...]
+    event_type: str
     chunk: bytes
 
 
 def chunk_of(row: StoredEvent) -> bytes:
     """Return an event as a server-sent one, with its place in the log as its id."""
     return f"id: {row.seq}\ndata: {row.event.to_json()}\n\n".encode()
+
+
+def with_name(chunk: bytes, event_type: str) -> bytes:
+    """Return a server-sent event with the event's type as its name, for `addEventListener` of a browser."""
+    return f"event: {event_type}\n".encode() + chunk
 
 
 def tenant_key(tenant_id: str) -> str:
@@ -132,7 +138,9 @@ class Tail:
         for stored in rows:
             keys = _keys_of(stored.event)
             chunk = chunk_of(stored)
-            self._rows.append(StreamRow(stored.seq, stored.event.tenant_id, stored.event.user_id, keys, chunk))
+            self._rows.append(
+                StreamRow(stored.seq, stored.event.tenant_id, stored.event.user_id, keys, stored.event.type, chunk)
+            )
             self._bytes += len(chunk)
             self._end = stored.seq
             for key in keys:

@@ -38,6 +38,9 @@ _OPEN_REQUESTS = """
     SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
     WHERE status = 'open' AND tenant = :tenant AND kind = 'client'
         AND (CAST(:user AS TEXT) IS NULL OR user_id = :user)
+        AND (CAST(:before AS TEXT) IS NULL OR (opened_at, id) < (
+            SELECT opened_at, id FROM expectation WHERE id = :before AND tenant = :tenant
+        ))
     ORDER BY opened_at DESC, id DESC LIMIT :limit
 """
 
@@ -96,6 +99,9 @@ def first_awaited(db: Reader, plan_ids: Sequence[str], most: int) -> list[Expect
     return [expectations.record(row) for row in found]
 
 
-def open_requests(db: Reader, tenant_id: str, user_id: str | None, limit: int) -> list[Expectation]:
-    found = db.execute(_OPEN_REQUESTS, {"tenant": tenant_id, "user": user_id, "limit": limit}).fetchall()
+def open_requests(
+    db: Reader, tenant_id: str, user_id: str | None, limit: int, before: str | None = None
+) -> list[Expectation]:
+    values = {"tenant": tenant_id, "user": user_id, "limit": limit, "before": before}
+    found = db.execute(_OPEN_REQUESTS, values).fetchall()
     return [expectations.record(row) for row in found]

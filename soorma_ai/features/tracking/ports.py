@@ -105,8 +105,11 @@ class PlanLists(Protocol):
         """Return the oldest open expectations of each of these plans, at most so many of each."""
         ...
 
-    async def open_requests(self, tenant_id: str, user_id: str | None, limit: int) -> list[Expectation]:
-        """Return the expectations of clients' requests without a reply, newest first: of a user, or of the tenant."""
+    async def open_requests(
+        self, tenant_id: str, user_id: str | None, limit: int, before: str | None = None
+    ) -> list[Expectation]:
+        """Return the expectations of clients' requests without a reply, newest first: of a user, or of the tenant; with
+        `before`, those opened before this request."""
         ...
 
     async def rows_of_part(self, plan: PlanRecord, wanted: WantedPart) -> PartRows:

@@ -9,8 +9,9 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import digest_messages, retold_answer
+from soorma_ai.kernel.rules.decisions.sent import retold_answer
 from soorma_ai.kernel.rules.plans.joins import tell_results
+from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.plans import own_plan

@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.context_parts.progress import Action, Report
+from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking import progress
 from soorma_ai.features.tracking.ports import PLAN_LISTS
+from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import EventHandling
-from soorma_ai.kernel.rules.authority import only_user
-from soorma_ai.kernel.runtime.client.open_requests import find_gate, find_request
+from soorma_ai.kernel.rules.authority import Right, only_user
+from soorma_ai.kernel.runtime.client.open_requests import find_gate, find_request, own_request
 from soorma_ai.kernel.runtime.handling.handling import Services
 
 PAGE = 500
@@ -20,10 +23,44 @@ PAGE = 500
 MOST_LOOKED_AT = 2_000
 
 
-async def list_requests(services: Services, person: Person, limit: int) -> list[Action]:
+class RequestPage(Struct, frozen=True):
+    """Open requests, the newest first. `before` is the place of the next page; None at the end."""
+
+    actions: list[Action]
+    before: str | None
+
+
+class RequestDetails(Struct, frozen=True):
+    """A request with its progress, its expected reply, its event and the event of its reply."""
+
+    action: Action
+    expected: Expectation
+    event: EventEnvelope
+    reply: EventEnvelope | None
+
+
+async def list_requests(services: Services, person: Person, limit: int, before: str | None = None) -> RequestPage:
     """Return the open requests of a person, or of the tenant for its operators, the newest first."""
-    rows = await services.store.part(PLAN_LISTS).open_requests(person.tenant_id, only_user(person), limit)
-    return await describe_requests(services, person, rows)
+    lists = services.store.part(PLAN_LISTS)
+    rows = await lists.open_requests(person.tenant_id, only_user(person), limit + 1, before)
+    shown = rows[:limit]
+    actions = await describe_requests(services, person, shown)
+    return RequestPage(actions, shown[-1].id if len(rows) > limit else None)
+
+
+async def find_details(services: Services, person: Person, request_id: str, right: Right) -> RequestDetails:
+    """Return a request, open or ended. Raise NotFound, Forbidden."""
+    row = await own_request(services.store, person, request_id, right)
+    found, event = await describe_requests(services, person, [row]), await find_request(services.store, row.id)
+    if not found or event is None:
+        raise NotFound(f"request {request_id} is gone: it was pruned, or its user was forgotten")
+    reply = await services.store.events.event(row.met_by) if row.met_by else None
+    return RequestDetails(found[0], row, event, reply)
+
+
+def state_of(action: Action) -> str:
+    """Return the status of a request; `held` while it waits for an approval."""
+    return "held" if action.wait_id else str(action.status)
 
 
 async def describe_requests(services: Services, person: Person, rows: Sequence[Expectation]) -> list[Action]:

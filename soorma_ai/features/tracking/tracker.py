@@ -8,7 +8,7 @@ from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking import plan_views
 from soorma_ai.features.tracking import progress as tracking
 from soorma_ai.features.tracking.ports import PlanFilter
-from soorma_ai.features.tracking.requests import describe_requests, list_requests
+from soorma_ai.features.tracking.requests import find_details, list_requests
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import EventEnvelope, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
@@ -18,7 +18,6 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, Status
 from soorma_ai.kernel.ports import EventHandling
 from soorma_ai.kernel.rules.authority import check, only_user
-from soorma_ai.kernel.runtime.client.open_requests import own_request
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
@@ -103,17 +102,12 @@ class Tracker:
     async def requests(self, *, limit: int = 50) -> list[Action]:
         """Return clients' requests without a reply, newest first: of this person, or of the tenant for its
         operators."""
-        return await list_requests(self._services, self._person, limit)
+        return (await list_requests(self._services, self._person, limit)).actions
 
     @CALLS("GET /tracker/requests/{request_id}", Act.SEE, "track_request")
     async def request(self, request_id: Id) -> Action:
         """Return the progress of a client's request, open or ended: status, agents and last report. Raise NotFound."""
-        right = CALLS["request"]
-        row = await own_request(self._services.store, self._person, request_id, right)
-        found = await describe_requests(self._services, self._person, [row])
-        if not found:
-            raise NotFound(f"request {request_id} is gone: it was pruned, or its user was forgotten")
-        return found[0]
+        return (await find_details(self._services, self._person, request_id, CALLS["request"])).action
 
     async def _untaken(
         self, root_plan_id: str | None = None, task_id: str | None = None, limit: int = reading.MOST_UNTAKEN

@@ -222,6 +222,4 @@ class _ErasureBatch:
         return self._db.execute(query, self._whose | values).fetchall()
 
     def _change(self, statement: str, **values: str | int) -> int:
-        count = self._db.execute(statement, self._whose | values).rowcount
-        self._db.is_unknown |= count > 0
-        return count
+        return self._db.execute(statement, self._whose | values).rowcount

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.identity import AUDIT_KEPT
 from soorma_ai.kernel.domain.limits import DRAWN
 from soorma_ai.kernel.ports import Pruned
 from soorma_ai.kernel.sql.codec import epoch
-from soorma_ai.kernel.sql.connection import PARTS_IN_USE, Connection, Reader
+from soorma_ai.kernel.sql.connection import PARTS_IN_USE, Reader
 
 _TREES, _REQUESTS, _LOOSE = "trees", "requests", "loose"
 
@@ -254,7 +254,7 @@ class _PrunePosition(NamedTuple):
 
 
 def prune(
-    db: Connection, old: AgeConditions, statements: Sequence[str], limit: int, after: str | None, *, dry_run: bool
+    db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, after: str | None, *, dry_run: bool
 ) -> tuple[Pruned, bool]:
     """Return the sum of one batch, and whether it has written. `statements` remove old rows of features."""
     batch = _PruneBatch(db, old, () if dry_run else (*_REMOVE_OLD, *statements), limit, dry_run)
@@ -265,7 +265,7 @@ def prune(
 
 
 class _PruneBatch:
-    def __init__(self, db: Connection, old: AgeConditions, statements: Sequence[str], limit: int, dry_run: bool) -> None:
+    def __init__(self, db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, dry_run: bool) -> None:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run
@@ -365,7 +365,6 @@ class _PruneBatch:
     def _change(self, statement: str, **values: str | float) -> int:
         count = self._db.execute(statement, self._values | values).rowcount
         self.has_written |= count > 0
-        self._db.is_unknown |= count > 0
         return count
 
 

@@ -1,4 +1,4 @@
-"""Agent cards: the offer of a platform in the protocol's terms. Goals are skills."""
+"""Agent cards: the offer of a platform in the protocol's terms. Goals are skills, and requests by an option."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,6 +9,7 @@ from a2a.types import (
     AgentInterface,
     AgentSkill,
     HTTPAuthSecurityScheme,
+    OpenIdConnectSecurityScheme,
     SecurityRequirement,
     SecurityScheme,
     StringList,
@@ -19,6 +20,8 @@ from msgspec import Struct
 from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
 from soorma_ai.gateways.a2a.parts import JSON, TEXT
 from soorma_ai.gateways.a2a.tasks import struct_of
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import JsonObject, compact
@@ -26,6 +29,7 @@ from soorma_ai.kernel.domain.values import JsonObject, compact
 # Under this name a card tells the schemas of each skill, as JSON text: {"payload": ..., "response": ...} by skill.
 SCHEMAS = "urn:soorma:a2a:schemas:v1"
 BEARER = "bearer"
+OPENID = "openid"
 
 
 class Front(Struct, frozen=True):
@@ -36,21 +40,32 @@ class Front(Struct, frozen=True):
     version: str
     rpc_url: str
     rest_url: str
-    asks_for_token: bool
+    tokens: TokenSources | None
 
 
-def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> list[RegisteredEvent]:
-    """Return the offered goals, by name."""
-    goals = (one for one in known if one.role is EventRole.TAKES_AS_GOAL)
-    return sorted(
-        (one for one in goals if only is None or one.definition.event_name in only),
-        key=lambda one: (one.definition.event_name, one.agent),
-    )
+def goals_of(
+    known: Iterable[RegisteredEvent], only: Sequence[str] | None, *, with_requests: bool = False
+) -> list[RegisteredEvent]:
+    """Return the offered goals, by name; `with_requests` also the requests to tools and workers. A goal has precedence
+    over a request of its name."""
+    wanted = [one for one in known if only is None or one.definition.event_name in only]
+    found = [one for one in wanted if is_goal(one)]
+    if with_requests:
+        names = {one.definition.event_name for one in found}
+        found += [one for one in wanted if _is_request(one) and one.definition.event_name not in names]
+    return sorted(found, key=lambda one: (one.definition.event_name, one.agent))
+
+
+def is_goal(one: RegisteredEvent) -> bool:
+    return one.role is EventRole.TAKES_AS_GOAL
+
+
+def _is_request(one: RegisteredEvent) -> bool:
+    return one.role is EventRole.TAKES and one.definition.topic is EventTopic.ACTION_REQUESTS
 
 
 def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
-    schemes = {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=BEARER))}
-    needed = [SecurityRequirement(schemes={BEARER: StringList()})]
+    schemes = _schemes(front.tokens)
     return AgentCard(
         name=front.name,
         description=front.description,
@@ -62,8 +77,8 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
         capabilities=AgentCapabilities(
             streaming=True, push_notifications=False, extended_agent_card=True, extensions=[_schemas(goals)]
         ),
-        security_schemes=schemes if front.asks_for_token else None,
-        security_requirements=needed if front.asks_for_token else None,
+        security_schemes=schemes,
+        security_requirements=[SecurityRequirement(schemes={name: StringList()}) for name in schemes],
         default_input_modes=[JSON, TEXT],
         default_output_modes=[JSON, TEXT],
         skills=[_skill(name, found) for name, found in by_name(goals).items()],
@@ -72,7 +87,6 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
 
 def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCard:
     """Return the card in the form of the seed documents."""
-    scheme = A2AAuthType.API_KEY if front.asks_for_token else A2AAuthType.NONE
     return A2AAgentCard(
         name=front.name,
         description=front.description,
@@ -91,8 +105,34 @@ def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCar
             )
             for name, found in by_name(goals).items()
         ],
-        authentication=A2AAuthentication(schemes=[scheme]),
+        authentication=_early_authentication(front.tokens),
     )
+
+
+def _schemes(tokens: TokenSources | None) -> dict[str, SecurityScheme]:
+    """Return the ways of a proof, each enough alone: a bearer token, also one of an OpenID provider."""
+    if tokens is None:
+        return {}
+    found = {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=BEARER))}
+    for number, url in enumerate(_discovery_urls(tokens), 1):
+        scheme = OpenIdConnectSecurityScheme(open_id_connect_url=url)
+        name = OPENID if number == 1 else f"{OPENID}-{number}"
+        found[name] = SecurityScheme(open_id_connect_security_scheme=scheme)
+    return found
+
+
+def _early_authentication(tokens: TokenSources | None) -> A2AAuthentication:
+    if tokens is None:
+        return A2AAuthentication(schemes=[A2AAuthType.NONE])
+    signed = [A2AAuthType.OAUTH2] if tokens.issuers else []
+    keys = [A2AAuthType.API_KEY] if tokens.has_keys else []
+    return A2AAuthentication(schemes=[*signed, *keys], credentials=next(iter(_discovery_urls(tokens)), None))
+
+
+def _discovery_urls(tokens: TokenSources) -> list[str]:
+    """Return the OpenID discovery addresses of issuers with an address."""
+    homes = [issuer.rstrip("/") for issuer in tokens.issuers if issuer.startswith(("https://", "http://"))]
+    return [f"{home}/.well-known/openid-configuration" for home in homes]
 
 
 def by_name(goals: Iterable[RegisteredEvent]) -> dict[str, list[RegisteredEvent]]:

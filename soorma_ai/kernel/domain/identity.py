@@ -20,6 +20,13 @@ class AgentRights(Record, frozen=True):
     makes: frozenset[str] = frozenset()
 
 
+class TokenSources(Struct, frozen=True):
+    """Origins of tokens: issuers of signed ones, and keys."""
+
+    issuers: tuple[str, ...] = ()
+    has_keys: bool = True
+
+
 class Caller(Struct, frozen=True):
     """A person of a tenant with roles; `key_id` names the key, for limits and the audit."""
 

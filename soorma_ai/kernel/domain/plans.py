@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
@@ -134,6 +135,7 @@ def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
     return derived_id("pursuit", plain_name(agent), goal_event, digest(goal_data))
 
 
+@lru_cache(maxsize=1024)
 def plan_id_of(goal_id: str, agent: str) -> str:
     """Return the plan's id, derived from the goal's id: a goal can be followed before it is taken. Of agents of one
     name only one takes a goal."""

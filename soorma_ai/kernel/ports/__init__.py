@@ -1,7 +1,7 @@
 """Ports: small Protocols of the kernel for its adapters."""
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
-from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
+from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys, SourcedAuthenticator
 from soorma_ai.kernel.ports.model import (
     Embedder,
     FormStore,
@@ -84,6 +84,7 @@ __all__ = [
     "Reasoner",
     "Registry",
     "Settlement",
+    "SourcedAuthenticator",
     "Store",
     "StoreKey",
     "StoredEvent",

@@ -1,9 +1,9 @@
 """Authentication of callers, their keys, and the audit log."""
 
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry, Caller
+from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry, Caller, TokenSources
 from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.rows import AuditRow
 
@@ -12,6 +12,14 @@ class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller:
         """Return the caller of a bearer token. Raise Unauthenticated for an unknown, expired or revoked one."""
         ...
+
+
+@runtime_checkable
+class SourcedAuthenticator(Protocol):
+    """Authenticator with known origins of its tokens; the tokens of any other count as keys."""
+
+    @property
+    def token_sources(self) -> TokenSources: ...
 
 
 class Keys(Protocol):

@@ -29,6 +29,10 @@ class Hands(Protocol):
         """Put a delivery, claimed on disk by now, into its reserved hand."""
         ...
 
+    def note_queued(self, agent: str) -> None:
+        """Note a delivery stored for a claim: until then, no later one is claimed at its arrival."""
+        ...
+
     def note_claim(self, agent: str, found: int) -> None:
         """Note the number found by a claim for this agent, not on disk yet. Later events of the queue came after it."""
         ...

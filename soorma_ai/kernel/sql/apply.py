@@ -14,7 +14,7 @@ from soorma_ai.kernel.rules.arrival import effects as decided
 from soorma_ai.kernel.rules.arrival import endings, matching
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import events as log
-from soorma_ai.kernel.sql.tables import expectations, inbox, plans, receivers, registry, tasks, timers, untaken
+from soorma_ai.kernel.sql.tables import expectations, inbox, plans, puts, receivers, registry, tasks, timers, untaken
 
 
 def apply(
@@ -29,7 +29,7 @@ def apply(
 def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None, copies: int) -> bool:
     if isinstance(effect, decided.Put):
         assert about is not None, f"there is no event in hand for {effect}"
-        is_new = inbox.put(db, about, effect, now, copies=copies)
+        is_new = puts.put(db, about, effect, now, copies=copies)
         if is_new and effect.timer is not None:
             timers.schedule(db, effect.timer)
         return is_new

@@ -44,6 +44,11 @@ class Reader(Protocol):
     @property
     def registry(self) -> int: ...
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether read rows stay as they are until a later write of this process."""
+        ...
+
     def words(self, table: str) -> "FullTextIndex":
         """Return the full-text index of a table."""
         ...
@@ -159,10 +164,10 @@ class Connection(ABC):
     claim. `is_leaving`: something stands in the outbox unknown to the relay. `holder` is the number of this process,
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
-    it. `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts known to be
-    stored, by this transaction or an earlier one, with the time of their write. It `keeps_plans`: no other process
-    writes, so the states of plans are kept in hand. `plan_changes` are its changes of them; `is_unknown`: they may be
-    changed in another way, and all are to be read again.
+    it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
+    by itself. `parts` are those of prompts known to be stored, by this transaction or an earlier one, with the time of
+    their write. It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are
+    its changes of them; `is_unknown`: they may be changed in another way, and all are to be read again.
     """
 
     def __init__(self) -> None:
@@ -186,6 +191,11 @@ class Connection(ABC):
     keeps_plans = False
     registry: int
     taking = ""
+    is_far_from_hands = False
+
+    @property
+    def is_settled(self) -> bool:
+        return False
 
     def must_be_alone(self) -> None:
         """Raise MustBeAlone where others write at the same time."""
@@ -246,6 +256,12 @@ class Connection(ABC):
         if self.hands is not None:
             self._reserved.remove(agent)
             self.hands.give_back(agent)
+
+    def leave_queued(self, agent: str) -> None:
+        """Note that something waits for a claim of this agent; no later delivery gets a hand before it."""
+        self.queued.add(agent)
+        if self.hands is not None and not self.is_careful:
+            self.hands.note_queued(agent)
 
     def note_claim(self, agent: str, found: int) -> None:
         """Tell the hands of an agent how much a claim has found, which is not stored yet."""

@@ -134,14 +134,14 @@ class SqlQueue(StorePart):
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
         # What an agent declares may be what others wait for, whoever they belong to.
-        declares = any(isinstance(effect, Declare) for effect in work.effects)
+        declares = Declare in map(type, work.effects)
         acting = of_delivery(work.delivery, is_house=declares)
         _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
         effects.commit(db, work, now)
-        if any(isinstance(effect, Declare) for effect in work.effects):
+        if Declare in map(type, work.effects):
             self.database.routes.forget()
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
@@ -160,8 +160,6 @@ class SqlMemory(StorePart):
 
 
 class SqlRegistry(StorePart):
-    leave = writing(registry.leave, HOUSE)
-    definitions = reading(registry.definitions)
     agents = reading(registry.agents)
     agent = reading(registry.find)
 
@@ -173,8 +171,17 @@ class SqlRegistry(StorePart):
     async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         return await self.database.read(lambda db: self.database.known.events(db, tenant_id), TenantScope(tenant_id))
 
+    async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        return await self.database.read(
+            lambda db: self.database.known.definitions(db, tenant_id, event_name), TenantScope(tenant_id)
+        )
+
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
-        await self.publish(lambda db: registration.heartbeat(db, agents, now), now, HOUSE)
+        routes = self.database.routes
+        await self.publish(lambda db: registration.heartbeat(db, routes, agents, now), now, HOUSE)
+
+    async def leave(self, agents: Sequence[str]) -> None:
+        await self.write(lambda db: registry.leave(db, self.database.routes, agents), HOUSE)
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
         routes = self.database.routes

@@ -17,6 +17,8 @@ class ReadConnection(sqlite3.Connection):
 
     # A file has one process that changes it.
     registry = 0
+    # The writing connection may be at a change.
+    is_settled = False
 
     def words(self, table: str) -> FullText:
         return index_of(table)
@@ -30,6 +32,10 @@ class Connection(sqlite3.Connection, family.Connection):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         sqlite3.Connection.__init__(self, *arguments, **options)
         family.Connection.__init__(self)
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.in_transaction
 
     def words(self, table: str) -> FullText:
         return index_of(table)

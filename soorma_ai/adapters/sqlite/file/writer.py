@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.faults import FOREIGN, translate
 from soorma_ai.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -74,8 +74,10 @@ class SqliteWriter:
         """Read committed rows, on the spot without a writer at work."""
         if not self.is_idle:
             return await self.do(query)
-        with in_our_words():
+        try:
             return query(self.connection)
+        except FOREIGN as error:
+            raise translate(error) from error
 
     async def close(self) -> None:
         """Close when all that was asked for before is done."""
@@ -212,11 +214,13 @@ class SqliteWriter:
 
     def _run(self, job: Job[Any]) -> bool:
         try:
-            with in_our_words():
-                job.run()
+            job.run()
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
-            job.fail(error)
+            fault = translate(error)
+            if fault is not error:
+                fault.__cause__ = error
+            job.fail(fault)
             return False
         return True
 

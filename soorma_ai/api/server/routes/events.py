@@ -91,13 +91,18 @@ async def list_events(call: Call, fields: LogFields) -> Answer:
 
 @HANDLERS("GET /events/stream", EVENTS["events"], "stream_events", answers={HTTPStatus.OK: str})
 async def stream_events(
-    call: Call, after: Annotated[int, Field(ge=0, le=2**62)] | None = None, last_event_id: int | None = None
+    call: Call,
+    after: Annotated[int, Field(ge=0, le=2**62)] | None = None,
+    named: bool = False,
+    last_event_id: int | None = None,
 ) -> Stream:
     """Send events as they arrive: from now on, or from behind a place of the log.
 
-    Each is a CloudEvent, with its place in the log as its id; with the last id, a client continues without a gap.
+    Each is a CloudEvent, with its place in the log as its id; with the last id, a client continues without a gap. With
+    `named`, the type of each is its `event:` name.
     """
-    return Stream(follow_log(call.client, call.surroundings, after if last_event_id is None else last_event_id))
+    begin = after if last_event_id is None else last_event_id
+    return Stream(follow_log(call.client, call.surroundings, begin, named=named))
 
 
 OPERATIONS = (*operations(HANDLERS, "events"), *operations(EVENTS, "events", lambda call: call.client))

@@ -86,12 +86,13 @@ async def stream_plan(
     call: Call,
     plan_id: Id,
     after: Annotated[int, Field(ge=0, le=2**62)] | None = None,
+    named: bool = False,
     last_event_id: int | None = None,
 ) -> Answer | Stream:
     """Send the events of a plan and its children, from its goal on, as they arrive.
 
     Each is a CloudEvent, with its place in the log as its id. The last event, named `end`, tells the plan's end. After
-    it, 204 tells a client to stop asking.
+    it, 204 tells a client to stop asking. With `named`, the type of each event is its `event:` name.
     """
     client = call.client
     await client.follow(plan_id)
@@ -101,7 +102,7 @@ async def stream_plan(
         page = await client.events(after=begin, limit=1, plan_id=plan_id)
         if standing is not None and standing[0].is_final and page.is_end and not page.events:
             return Answer(None, HTTPStatus.NO_CONTENT)
-    return Stream(follow_plan(client, call.surroundings, plan_id, begin))
+    return Stream(follow_plan(client, call.surroundings, plan_id, begin, named=named))
 
 
 @HANDLERS(

@@ -3,15 +3,19 @@
 from contextlib import suppress
 
 import click
+from click.shell_completion import CompletionItem
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.context_parts.progress import Action, ActionStatus
 from soorma_ai.errors import NotFound
+from soorma_ai.features.tracking.requests import state_of
 from soorma_ai.kernel.domain.values import clip
+from soorma_ai.surfaces.completion import MOST_OFFERED, complete_ids
 from soorma_ai.surfaces.ids import only_one, tenant_in_words
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.store_access import StoreAccess
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, local_time, short_id
@@ -27,6 +31,19 @@ _STYLES = {
 MOST_REQUESTS = 10_000
 _INDENT = 2
 _LABEL = 10
+
+
+class RequestId(Id):
+    """Id of a request. A shell completes it from the open requests."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return complete_ids(ctx, _offer, incomplete)
+
+
+def _offer(store: StoreAccess[PlatformClient]) -> list[tuple[str, str]]:
+    """Return the open requests, each with its event and its status."""
+    found = store.look_up(lambda client: client.tracker.requests(limit=MOST_OFFERED))
+    return [(one.action_id, f"{one.event_type}, {state_of(one)}") for one in found]
 
 
 @click.group()
@@ -45,12 +62,12 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
     def row(one: Action) -> tuple[str, ...]:
         agents = ",".join(map(one_line, one.agents))
         asked = one.requested_at.isoformat()
-        return (one.action_id, _state(one), one_line(one.event_type), agents, _progress(one), asked)
+        return (one.action_id, state_of(one), one_line(one.event_type), agents, _progress(one), asked)
 
     def cells(one: Action) -> tuple[Part, ...]:
         return (
             short_id(one.action_id),
-            (_state(one), _STYLES.get(one.status, WAITING)),
+            (state_of(one), _STYLES.get(one.status, WAITING)),
             clip(one_line(one.event_type), 40),
             clip(", ".join(map(one_line, one.agents)), 24) or ("none yet", DIM),
             clip(_progress(one), 40),
@@ -61,7 +78,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 
 
 @requests.command()
-@click.argument("request", type=Id())
+@click.argument("request", type=RequestId())
 @as_json
 @with_platform
 def show(access: Access, request: str, as_json: bool) -> None:
@@ -71,7 +88,7 @@ def show(access: Access, request: str, as_json: bool) -> None:
         print_json(one)
         return
     printer = Printer()
-    printer.line((one_line(one.event_type), BOLD), "  ", (_state(one), _STYLES.get(one.status, WAITING)))
+    printer.line((one_line(one.event_type), BOLD), "  ", (state_of(one), _STYLES.get(one.status, WAITING)))
     printer.line((f"request {one.action_id}, asked {local_time(one.requested_at)}", DIM))
     details = (
         ("agents", ", ".join(map(one_line, one.agents)) or "none yet"),
@@ -86,7 +103,7 @@ def show(access: Access, request: str, as_json: bool) -> None:
 
 
 @requests.command()
-@click.argument("request", type=Id())
+@click.argument("request", type=RequestId())
 @click.option("--reason", default="cancelled by request", show_default=True, help="Reason, for the requester.")
 @as_json
 @with_platform
@@ -109,10 +126,6 @@ async def _find(client: PlatformClient, beginning: str) -> Action:
         return await client.tracker.request(beginning)
     found = {one.action_id: one for one in await client.tracker.requests(limit=MOST_REQUESTS)}
     return found[only_one("open request", await tenant_in_words(client), beginning, found)]
-
-
-def _state(one: Action) -> str:
-    return "held" if one.wait_id else str(one.status)
 
 
 def _progress(one: Action) -> str:

@@ -36,7 +36,12 @@ class Needs(Struct, frozen=True):
 
 
 def is_live(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
-    return not has_left and now - heartbeat < AGENT_GONE_AFTER
+    return not has_left and now < gone_at(heartbeat)
+
+
+def gone_at(heartbeat: datetime) -> datetime:
+    """Return the end of an agent's life without a further heart-beat."""
+    return heartbeat + AGENT_GONE_AFTER
 
 
 def comes_back(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:

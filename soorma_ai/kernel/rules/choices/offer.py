@@ -89,10 +89,14 @@ class Offer(Struct, frozen=True, dict=True):
         return self.choices.get(PUBLISH + name)
 
     def goal(self, planner: str, name: str) -> EventDefinition | None:
-        return self.choices.get(goal_choice(planner, name))
+        return self._goals.get((planner, name))
 
     def wait(self, name: str) -> WaitChoice | None:
         return self._waits.get(name)
+
+    @cached_property
+    def _goals(self) -> Mapping[tuple[str, str], EventDefinition]:
+        return {(one.planner, one.goal.event_name): one.goal for one in self.delegates}
 
     @cached_property
     def _waits(self) -> Mapping[str, WaitChoice]:

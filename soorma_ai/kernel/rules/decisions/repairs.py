@@ -10,14 +10,14 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.decisions import ACTIONS, GIVE_UP
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import Json, JsonObject, parse_json
-from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, NEED_SCHEMA, NONE, PUBLISH_ALL, SEE_RESULT
+from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, FIND_STEPS, NEED_SCHEMA, NONE, PUBLISH_ALL, SEE_RESULT
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH
 from soorma_ai.kernel.rules.schemas.combine import kinds_of, list_in
 
 STEP, ACTION, REASONING = "step", "action", "reasoning"
 # Parts of a decision, which wrap nothing.
 _PARTS = frozenset({STEP, ACTION, REASONING, "data", "result", "requests"})
-_ACTIONS = ACTIONS | {GIVE_UP, NONE, NEED_SCHEMA, FIND_EVENTS, SEE_RESULT}
+_ACTIONS = ACTIONS | {GIVE_UP, NONE, NEED_SCHEMA, FIND_EVENTS, FIND_STEPS, SEE_RESULT}
 
 
 class Repair(Struct, frozen=True):

@@ -1,20 +1,23 @@
 """The wire form of a decision: parsed strictly, with faults in words for the model."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
 from soorma_ai.errors import MalformedDecision
 from soorma_ai.kernel.domain.decisions import GIVE_UP, PlannerDecision
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.rules.choices.form import PUBLISH_ALL
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH
 from soorma_ai.kernel.rules.decisions.judge import NAME_CHARS, closest
 
+Choices = Mapping[str, EventDefinition]
 
-def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> PlannerDecision:
-    """Return the decision in its wire form. `fault` is the reason against the JSON of the answer, if any; `names` are
-    the choices of the offer."""
+
+def parse_decision(value: Json, fault: str, choices: Choices | None = None) -> PlannerDecision:
+    """Return the decision in its wire form. `fault` is the reason against the JSON of the answer, if any; `choices` are
+    those of the offer."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if "step" not in value:
@@ -30,7 +33,10 @@ def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> Plan
         )
     try:
         return PlannerDecision.model_validate(
-            {"next_action": _parse_action(step, names), "reasoning": reasoning if isinstance(reasoning, str) else ""},
+            {
+                "next_action": _parse_action(step, choices or {}),
+                "reasoning": reasoning if isinstance(reasoning, str) else "",
+            },
             strict=True,
         )
     except ValidationError as error:
@@ -38,7 +44,7 @@ def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> Plan
         raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
 
 
-def _parse_action(step: JsonObject, names: Collection[str] = ()) -> JsonObject:
+def _parse_action(step: JsonObject, choices: Choices) -> JsonObject:
     action = step.get("action")
     if not isinstance(action, str):
         raise MalformedDecision("'step.action' is missing; it names what to do")
@@ -46,9 +52,9 @@ def _parse_action(step: JsonObject, names: Collection[str] = ()) -> JsonObject:
         return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _parse_data(step)}
     if action == PUBLISH_ALL:
         fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
-        return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"])}
+        return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"], choices)}
     if action.startswith(DELEGATE):
-        planner, _, goal = action.removeprefix(DELEGATE).partition("/")
+        planner, goal = _parse_delegation(action, choices)
         data = _parse_data(step)
         return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
     if action == "wait":
@@ -57,10 +63,19 @@ def _parse_action(step: JsonObject, names: Collection[str] = ()) -> JsonObject:
         return {"action": "complete", **_fields(step, "result")}
     if action == GIVE_UP:
         return {"action": "complete", "outcome": "not_achieved", **_parse_giving_up(step)}
-    hint = closest(action, [*names])
+    hint = closest(action, [*choices])
     raise MalformedDecision(
         f"'step.action' is {clip(action, NAME_CHARS)!r}{hint}; it must be one of the actions of the schema"
     )
+
+
+def _parse_delegation(action: str, choices: Choices) -> tuple[str, str]:
+    """Return the planner and the goal. Both names may hold the sign between them, so the offered goal decides."""
+    named, offered = action.removeprefix(DELEGATE), choices.get(action)
+    if offered is not None:
+        return named.removesuffix(f"/{offered.event_name}"), offered.event_name
+    planner, _, goal = named.rpartition("/")
+    return planner, goal
 
 
 def _parse_data(step: JsonObject) -> JsonObject:
@@ -84,7 +99,7 @@ def _parse_giving_up(step: JsonObject) -> JsonObject:
     return fields
 
 
-def _parse_requests(items: Json) -> Json:
+def _parse_requests(items: Json, choices: Choices) -> Json:
     """Parse each request as if it were alone."""
     if not isinstance(items, list):
         raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
@@ -97,7 +112,7 @@ def _parse_requests(items: Json) -> Json:
                 f"the schema, found {compact(item)[:200]}"
             )
         try:
-            found.append(_parse_action(item))
+            found.append(_parse_action(item, choices))
         except MalformedDecision as error:
             raise MalformedDecision(f"request {number} of {len(items)}: {error}") from error
     return found

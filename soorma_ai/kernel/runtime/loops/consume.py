@@ -93,10 +93,13 @@ class Consumer:
     def reserve(self, *, freed: bool) -> bool:
         """Reserve a hand for a delivery about to be stored as claimed, unless something older waits for one."""
         if self._has_queue or self.is_draining or self._free + freed <= 0:
-            self._has_queue = True
             return False
         self._reserved += 1
         return True
+
+    def note_queued(self) -> None:
+        """Note a delivery stored for a claim, which goes before all later ones."""
+        self._has_queue = True
 
     def note_claim(self, found: int) -> None:
         """Note that the claim in flight has found so many: hands for more than that are free. Where it has found none,

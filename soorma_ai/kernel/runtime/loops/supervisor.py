@@ -240,6 +240,10 @@ class _AgentHands:
     def start(self, delivery: Delivery) -> None:
         self._consumers[delivery.agent].take_over(delivery)
 
+    def note_queued(self, agent: str) -> None:
+        if consumer := self._consumers.get(agent):
+            consumer.note_queued()
+
     def note_claim(self, agent: str, found: int) -> None:
         if consumer := self._consumers.get(agent):
             consumer.note_claim(found)

@@ -133,17 +133,12 @@ async def decide(
         in_flight=handling.in_flight,
         today=settings.today(handling.services.clock.now()),
     )
-    occasion = replace(occasion, remembered=await _recall(handling, settings, query_about(occasion, "")))
+    if settings.recall is not None:
+        words = " ".join(text for text, _ in query_about(occasion, "").parts)
+        occasion = replace(occasion, remembered=await settings.recall(handling, words))
     view = ModelView(await _show_now(handling, settings, offer, occasion))
     inquiry = _DecisionSubject(handling, settings, offer, occasion, question).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
-
-
-async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -> tuple[JsonObject, ...]:
-    """Return the memories about the query; none for a planner without memory."""
-    if settings.recall is None:
-        return ()
-    return await settings.recall(handling, " ".join(text for text, _ in query.parts))
 
 
 async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, list[StepLines]]:

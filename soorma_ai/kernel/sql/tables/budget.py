@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import from_json
@@ -12,13 +13,15 @@ from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
-_NEXT_CALL = """
-    SELECT next_call, limits FROM plan
-    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
+# Columns of a plan with a next call to hold, by the place of its id.
+NEXT_CALL = """
+    SELECT {} FROM plan
+    WHERE plan_id = {} AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
 """
+_NEXT_CALL = NEXT_CALL.format("next_call, limits", "?")
 # As `read_amounts` reads them.
 COLUMNS = "actions, llm_calls, tokens, cost_usd, unpriced_calls, held_calls, held_tokens, held_usd"
 _ADD = f"""
@@ -27,11 +30,22 @@ _ADD = f"""
     {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
     RETURNING {COLUMNS}
 """
+_HOLD = f"""
+    INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (:root, 0, 0, 0, 0.0, 0, :calls, :tokens, :usd)
+    ON CONFLICT (root_plan_id) DO UPDATE SET
+    {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in ("held_calls", "held_tokens", "held_usd"))}
+    WHERE budget.llm_calls + budget.held_calls + excluded.held_calls <= :most_calls
+        AND budget.tokens + budget.held_tokens + excluded.held_tokens <= :most_tokens
+        AND budget.cost_usd + budget.held_usd + excluded.held_usd <= :most_usd
+    RETURNING {COLUMNS}
+"""
 _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
 """
 _ALL = 2**62
 _NOTHING = Charge("", 0, 0, 0.0)
+# Most calls, tokens and dollars of a tree.
+_Room = tuple[float, float, float]
 _KEEP = """
     INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
@@ -66,29 +80,68 @@ def spend_actions(db: Connection, root_plan_id: str, actions: int, at_most: int 
 
 
 def reserve(db: Connection, charge: Charge, limits: Limits) -> None:
+    """Raise LimitExceeded for a call without room."""
+    if _hold(db, charge, _room_of(limits)):
+        return
     row = db.execute(_USED, (charge.root_plan_id,)).fetchone() or (0, 0, 0.0)
     most = (limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd)
-    more = (charge.llm_calls, charge.tokens, charge.cost_usd)
-    wanted = zip(("max_llm_calls", "max_tokens", "max_cost_usd"), row, more, most, strict=True)
+    wanted = zip(("max_llm_calls", "max_tokens", "max_cost_usd"), row, _amounts(charge), most, strict=True)
     for name, already, needed, limit in wanted:
         if limit is not None and already + needed > limit:
             raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {needed:,}")
-    _add(db, charge.root_plan_id, held=charge)
+    _add(db, charge.root_plan_id, held=charge)  # a dust of dollars made the difference
 
 
 def hold(db: Connection, plan_id: str) -> Charge | None:
-    """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
-    has none, and is told of where it is needed."""
+    """Reserve the next call of a plan as `hold_next`."""
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
     if row is None:
         return None
     db.must_be_alone()
-    try:
-        charge = CHARGE.record(row[0])
-        reserve(db, charge, room_to_hold(LIMITS.record(row[1])))
-    except (LimitExceeded, ConfigError):
+    return hold_next(db, *row)
+
+
+def hold_next(db: Connection, next_call: str | None, limits: str | None) -> Charge | None:
+    """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
+    has none, and is told of where it is needed."""
+    if next_call is None or limits is None:
         return None
-    return charge
+    try:
+        charge, room = CHARGE.record(next_call), _room_to_hold(limits)
+    except ConfigError:
+        return None
+    return charge if _hold(db, charge, room) else None
+
+
+@lru_cache(maxsize=256)
+def _room_to_hold(limits: str) -> _Room:
+    return _room_of(room_to_hold(LIMITS.record(limits)))
+
+
+def _room_of(limits: Limits) -> _Room:
+    calls, tokens, usd = limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd
+    return _most(calls), _most(tokens), _most(usd)
+
+
+def _most(limit: float | None) -> float:
+    return _ALL if limit is None else min(limit, _ALL)
+
+
+def _hold(db: Connection, charge: Charge, room: _Room) -> bool:
+    """Reserve a call within this room; tell whether there was enough."""
+    calls, tokens, usd = needed = _amounts(charge)
+    if any(one > most for one, most in zip(needed, room, strict=True)):
+        return False
+    values = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
+    values |= {"most_calls": room[0], "most_tokens": room[1], "most_usd": room[2]}
+    held = db.execute(_HOLD, values).fetchall()
+    for row in held:
+        db.note_spent(charge.root_plan_id, read_amounts(row))
+    return bool(held)
+
+
+def _amounts(charge: Charge) -> tuple[int, int, float]:
+    return charge.llm_calls, charge.tokens, charge.cost_usd
 
 
 def let_go(db: Connection, held: Charge) -> None:
@@ -175,7 +228,7 @@ def _write_down(db: Reader, entry: JournalEntry) -> None:
         cause_id=key.cause_id,
         ordinal=key.ordinal,
         plan_id=entry.plan_id,
-        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        rest=(JOURNAL_OF_RAW if is_raw else JOURNAL).text(entry),
         is_raw=int(is_raw),
     )
     if done.rowcount == 0:

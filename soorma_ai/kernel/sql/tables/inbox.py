@@ -1,5 +1,5 @@
-"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or claimed at once, in
-the transaction of its event's arrival, if its agent has a free hand."""
+"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or at its arrival, see
+`puts`."""
 
 import json
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.domain.stores import MAILBOX
-from soorma_ai.kernel.ports import Delivery, StoredEvent
-from soorma_ai.kernel.rules.arrival.effects import Put
+from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.rules.arrival.poison import POISON_FROM
 from soorma_ai.kernel.sql.codec import FAR_AWAY, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
@@ -87,18 +86,8 @@ _RENEW = """
     RETURNING seq
 """
 
-_PUT = """
-    INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence, holder)
-    VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1, :holder)
-    ON CONFLICT (agent, event_seq) DO NOTHING RETURNING seq
-"""
-_QUEUE = """
-    INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, :state)
-    ON CONFLICT (agent, event_seq) DO NOTHING
-"""
 # To the letter as the index inbox_head has it: a state alone would not be found by it.
-_IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
-_HEAD = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} LIMIT 1"
+IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
 
 _BACKLOGS = """
     SELECT agent, count(*) FILTER (WHERE state <> 'leased'), count(*) FILTER (WHERE state = 'leased'), min(time)
@@ -111,27 +100,6 @@ _BACKLOGS = """
     WHERE tenant = :tenant
     GROUP BY agent ORDER BY agent
 """
-
-
-def put(db: Connection, about: StoredEvent, wanted: Put, now: datetime, *, copies: int = 1) -> bool:
-    """Return False if this agent got this event before. A row is born claimed that stands first in the line of its
-    owner, when there is a free hand for it. So many `copies` of the event are put."""
-    agent, owner = wanted.agent, wanted.owner
-    values = {"agent": agent, "event": about.seq, "owner": owner, "priority": wanted.priority}
-    if db.execute(_HEAD, (agent, owner)).fetchone() is not None:
-        return db.execute(_QUEUE, {**values, "state": "blocked"}).rowcount == 1
-    if not db.take_hand(agent):
-        is_new = db.execute(_QUEUE, {**values, "state": "queued"}).rowcount == 1
-        if is_new:
-            db.queued.add(agent)
-        return is_new
-    row = db.execute(_PUT, {**values, "until": epoch(now + db.lease), "holder": db.holder}).fetchall()
-    if not row:
-        db.give_back_hand(agent)
-        return False
-    hold = _hold(db, about.event, owner)
-    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=hold, copies=copies))
-    return True
 
 
 def claim(
@@ -206,7 +174,7 @@ def in_doubt(db: Reader, agent: str, owner: str) -> tuple[str, int] | None:
     return db.execute(
         "SELECT event.id, inbox.started FROM inbox JOIN event ON event.seq = inbox.event_seq "
         "WHERE inbox.agent = ? AND inbox.owner = ? "
-        f"AND {_IS_HEAD} AND inbox.state = 'in_doubt'",
+        f"AND {IS_HEAD} AND inbox.state = 'in_doubt'",
         (agent, owner),
     ).fetchone()
 
@@ -216,7 +184,7 @@ def resolve(db: Connection, agent: str, owner: str) -> None:
     db.queued.add(agent)
     db.execute(
         "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
-        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'in_doubt'",
+        f"WHERE agent = ? AND owner = ? AND {IS_HEAD} AND state = 'in_doubt'",
         (agent, owner),
     )
 
@@ -226,7 +194,7 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
     note_free(db, agent)
     db.execute(
         "UPDATE inbox SET ready_at = 0 "
-        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > 0",
+        f"WHERE agent = ? AND owner = ? AND {IS_HEAD} AND state = 'queued' AND ready_at > 0",
         (agent, owner),
     )
 
@@ -234,7 +202,7 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
 def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
         f"SELECT state = 'queued' AND ready_at > ?, ready_at, reason FROM inbox "
-        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND ready_at < {FAR_AWAY}",
+        f"WHERE agent = ? AND owner = ? AND {IS_HEAD} AND ready_at < {FAR_AWAY}",
         (epoch(now), agent, owner),
     ).fetchone()
     if row is None:
@@ -248,7 +216,7 @@ def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
 
 def is_held(db: Reader, agent: str, owner: str) -> bool:
     """Tell whether the first delivery in this line waits for an operator."""
-    query = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND ready_at >= {FAR_AWAY}"
+    query = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {IS_HEAD} AND ready_at >= {FAR_AWAY}"
     return db.execute(query, (agent, owner)).fetchone() is not None
 
 
@@ -292,7 +260,7 @@ def bring_near(db: Reader, now: datetime) -> None:
 
 def count_pending(db: Reader, agent: str, owner: str) -> int:
     heads = db.execute(
-        f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD}", (agent, owner)
+        f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {IS_HEAD}", (agent, owner)
     ).fetchone()[0]
     behind = db.execute(
         "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'", (agent, owner)
@@ -311,7 +279,7 @@ def unblock(db: Reader) -> int:
 
 def backlog(db: Reader, at_most: int) -> int:
     heads, behind = db.execute(
-        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_IS_HEAD} LIMIT :most)), "
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {IS_HEAD} LIMIT :most)), "
         "(SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 'blocked' LIMIT :most))",
         {"most": at_most},
     ).fetchone()
@@ -367,7 +335,7 @@ def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: date
         return
     db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
     if not db.take_hand(agent, freed=True):
-        db.queued.add(agent)
+        db.leave_queued(agent)
         return
     taken = take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
     db.taken += taken

@@ -18,7 +18,7 @@ from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
-from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEPS, add_row, member
+from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEP_OF_EVENT, add_row, member
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
@@ -168,7 +168,7 @@ def append(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> 
         plan_id=step.plan_id,
         ordinal=step.ordinal,
         fingerprint=step.fingerprint,
-        rest=STEP.text(step, "data") if data_at else rest,
+        rest=STEP_OF_EVENT.text(step) if data_at else rest,
         join_id=step.join_id,
         fires=int(step.fires),
         event_id=step.event_id,
@@ -192,7 +192,7 @@ def steps(db: Reader, plan_id: str, first: int = 0) -> list[Step]:
     """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
     query = f"SELECT group_concat({_STEP}) FROM step WHERE plan_id = ? AND ordinal >= ?"
     (bodies,) = db.execute(query, (plan_id, first)).fetchone()
-    return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
+    return sorted(STEP.records(bodies or ""), key=lambda step: step.ordinal)
 
 
 def values(db: Reader, plan_id: str) -> list[PlanValue]:

@@ -2,14 +2,20 @@
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, time
+from typing import TypeVar
+
+from msgspec import Struct
 
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.ports import AgentRow
-from soorma_ai.kernel.rules.arrival.registration import Needs, events_of, is_live
+from soorma_ai.kernel.rules.arrival.registration import Needs, events_of, gone_at, is_live
 from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.sql.codec import definition, moment, registration
 from soorma_ai.kernel.sql.connection import Connection, Reader
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 _AWAITED = """
     SELECT plan_id, event_type FROM expectation
@@ -20,8 +26,42 @@ _AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
 
 
 MOST_KEPT = 64
+MOST_DEFINITIONS = 1024
+_PRESENT = "SELECT agent, revision, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?"
+_LONG_AGO, _FAR_AWAY = (datetime.combine(day, time(), UTC) for day in (date.min, date.max))
+# Agent, revision, heart-beat, and whether it has left.
+_Agents = tuple[tuple[str, int, float, int], ...]
 # The number of the registry, whether only what lives counts, and agents by their revision, with whether they do.
 _Rows = tuple[int, bool, tuple[tuple[str, int, bool], ...]]
+
+
+class RegistryRows:
+    """Rows of the registry that are known in this process. A change forgets them. A read keeps them if only this
+    process changes them, and no change is under way."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, _Agents] = {}
+        self._definitions: dict[tuple[str, str], tuple[EventDefinition, ...]] = {}
+
+    def forget(self) -> None:
+        self._agents, self._definitions = {}, {}
+
+    def agents(self, db: Reader, tenant_id: str) -> _Agents:
+        found = self._agents.get(tenant_id)
+        if found is None:
+            found = tuple(db.execute(_PRESENT, (tenant_id,)).fetchall())
+            if db.is_settled:
+                _keep(self._agents, tenant_id, found, MOST_KEPT)
+        return found
+
+    def definitions(self, db: Reader, tenant_id: str, event_name: str) -> tuple[EventDefinition, ...]:
+        key = tenant_id, event_name
+        found = self._definitions.get(key)
+        if found is None:
+            found = tuple(definitions(db, tenant_id, event_name))
+            if db.is_settled:
+                _keep(self._definitions, key, found, MOST_DEFINITIONS)
+        return found
 
 
 class Routes:
@@ -30,16 +70,27 @@ class Routes:
     def __init__(self) -> None:
         self._index: Index | None = None
         self.epoch = 0
+        self.rows = RegistryRows()
 
     def forget(self) -> None:
         self._index = None
         self.epoch += 1
+        self.rows.forget()
 
     def index(self, db: Connection) -> Index:
         if self._index is None:
             found = db.find_everywhere("SELECT body FROM agent ORDER BY agent")
             self._index = Index(registration(body) for (body,) in found)
         return self._index
+
+
+class _EventList(Struct, frozen=True):
+    """Registered events by these rows, the same from one moment until before another."""
+
+    rows: _Agents
+    since: datetime
+    until: datetime
+    events: tuple[RegisteredEvent, ...]
 
 
 class EventCache:
@@ -54,27 +105,53 @@ class EventCache:
         self._routes = routes
         self._keeps = keeps
         self._kept: dict[_Rows, tuple[RegisteredEvent, ...]] = {}
+        self._last: dict[tuple[str, bool], _EventList] = {}
         self._epoch = 0
 
     def events(self, db: Reader, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...]:
         """Return known events; with `live_at`, only those of agents that live then."""
         if not self._keeps:
             return tuple(all_events(db, tenant_id, live_at))
+        rows, at = self._routes.rows.agents(db, tenant_id), (tenant_id, live_at is not None)
+        last = self._last.get(at)
+        if last is not None and last.rows is rows and (live_at is None or last.since <= live_at < last.until):
+            return last.events
+        found = self._find(db, tenant_id, rows, live_at)
+        if db.is_settled:
+            _keep(self._last, at, _EventList(rows, *_bounds(rows, live_at), found), 2 * MOST_KEPT)
+        return found
+
+    def definitions(self, db: Reader, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        return list(self._routes.rows.definitions(db, tenant_id, event_name))
+
+    def _find(self, db: Reader, tenant_id: str, rows: _Agents, live_at: datetime | None) -> tuple[RegisteredEvent, ...]:
         epoch = self._routes.epoch
         if epoch != self._epoch or len(self._kept) > MOST_KEPT:
             self._kept, self._epoch = {}, epoch
         kept = self._kept  # another thread may begin anew
-        found = db.execute(
-            "SELECT agent, revision, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
-        ).fetchall()
-        rows = tuple(
+        agents = tuple(
             (agent, revision, live_at is None or is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
-            for agent, revision, heartbeat, has_left in found
+            for agent, revision, heartbeat, has_left in rows
         )
-        key = db.registry, live_at is not None, rows
+        key = db.registry, live_at is not None, agents
         if key not in kept:
             kept[key] = tuple(all_events(db, tenant_id, live_at))
         return kept[key]
+
+
+def _keep(kept: dict[K, T], key: K, value: T, most: int) -> None:
+    if len(kept) >= most:
+        kept.clear()
+    kept[key] = value
+
+
+def _bounds(rows: _Agents, live_at: datetime | None) -> tuple[datetime, datetime]:
+    """Return since when, and until before when, the same of these agents live as at this moment."""
+    if live_at is None:
+        return _LONG_AGO, _FAR_AWAY
+    ends = [gone_at(moment(heartbeat)) for _, _, heartbeat, has_left in rows if not has_left]
+    since = max((end for end in ends if end <= live_at), default=_LONG_AGO)
+    return since, min((end for end in ends if end > live_at), default=_FAR_AWAY)
 
 
 def find(db: Reader, agent: str, now: datetime) -> AgentRow | None:
@@ -92,7 +169,8 @@ def others(db: Reader, one: Registration) -> list[Registration]:
     return [registration(body) for (body,) in found]
 
 
-def leave(db: Reader, agents: Sequence[str]) -> None:
+def leave(db: Reader, routes: Routes, agents: Sequence[str]) -> None:
+    routes.rows.forget()
     db.executemany("UPDATE agent SET has_left = 1 WHERE agent = ?", [(agent,) for agent in agents])
 
 
