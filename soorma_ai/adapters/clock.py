@@ -29,7 +29,8 @@ class SystemClock:
     def now(self) -> datetime:
         # In this order: time that passes between both looks puts nothing forward.
         ahead = self._wall() - (since := self._monotonic())
-        self._ahead = ahead if self._ahead is None else max(ahead, self._ahead)
+        if self._ahead is None or ahead > self._ahead:
+            self._ahead = ahead
         return _EPOCH + timedelta(microseconds=(since + self._ahead) // 1000)
 
     def monotonic(self) -> float:

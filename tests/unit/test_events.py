@@ -173,6 +173,22 @@ def test_a_number_that_json_cannot_say_is_refused_and_not_sent_as_null() -> None
     for number in (float("nan"), float("inf")):
         with pytest.raises(ValidationError, match="finite"):
             event(data={"amount": number})
+    for text in ("NaN", "Infinity", "1e400"):
+        with pytest.raises(RemoteProtocolError, match="finite"):
+            EventEnvelope.from_json(json.dumps(WIRE).replace('"o-1"', f"[null, {text}]"))
+
+
+@pytest.mark.parametrize("odd", [NOW, (1, 2), {1: 2}, {1}, b"x", object()])
+def test_data_beyond_json_is_refused_and_not_spelled_another_way(odd: Any) -> None:
+    with pytest.raises(ValidationError, match="data"):
+        event(data={"odd": odd})
+
+
+def test_an_event_keeps_a_copy_of_its_data() -> None:
+    given: dict[str, Any] = {"items": [{"sku": "a"}]}
+    made = event(data=given)
+    given["items"][0]["sku"] = "b"
+    assert made.data == {"items": [{"sku": "a"}]}
 
 
 def test_event_type_is_given_and_read_as_well_as_type_and_an_event_does_not_change() -> None:

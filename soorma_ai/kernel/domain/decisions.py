@@ -1,7 +1,7 @@
 """Decisions of a planner: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal, Self, cast
 
 from msgspec import Struct
@@ -10,7 +10,16 @@ from pydantic import Field, field_validator, model_validator
 from soorma_ai.kernel.domain.people import ladder_fault
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import Approval, EventDefinition
-from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id, digest
+from soorma_ai.kernel.domain.values import (
+    LONGEST_WAIT_SECONDS,
+    Frozen,
+    Json,
+    JsonObject,
+    Same,
+    compact,
+    derived_id,
+    digest,
+)
 
 
 class PublishAction(Frozen):
@@ -211,4 +220,10 @@ def rejection_of(event_type: str, data: JsonObject, target: str | None) -> str:
 
 def fingerprint(decision: PlannerDecision, state: str) -> str:
     """Name this decision in this state: `state` is the known state at its making, the trigger in words."""
-    return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)
+    return _fingerprint(Same(decision), state)
+
+
+# Asked for when a decision is judged, and when it is carried out.
+@lru_cache(maxsize=64)
+def _fingerprint(same: Same[PlannerDecision], state: str) -> str:
+    return derived_id("decision", compact(same.it.next_action.model_dump(mode="json")), state)

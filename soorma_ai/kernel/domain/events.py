@@ -8,12 +8,23 @@ from typing import Annotated, Literal, NotRequired, Self, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
+from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, copy_of_json, derived_id, is_finite, is_storable
 
 # Sources of events: CLIENT of what comes from outside, SYSTEM of what the platform publishes itself.
 CLIENT = "client"
@@ -103,6 +114,29 @@ def _wire_name(attribute: str) -> str:
     return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
 
 
+class _EventData:
+    """Annotation of an event's data: given values are copied as a whole, not checked one by one."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        checked = handler(source)
+
+        def take(value: object, check: ValidatorFunctionWrapHandler) -> object:
+            copy = copy_of_json(value)
+            return check(value) if copy is None else copy
+
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.no_info_after_validator_function(_must_be_finite, checked),
+            python_schema=core_schema.no_info_wrap_validator_function(take, checked),
+        )
+
+
+def _must_be_finite(data: JsonObject) -> JsonObject:
+    if not is_finite(data):
+        raise ValueError("numbers are finite: JSON has neither NaN nor Infinity")
+    return data
+
+
 class EventEnvelope(BaseModel):
     """A CloudEvents 1.0 event. `to_json` is its structured JSON form; attributes it does not know survive."""
 
@@ -129,7 +163,7 @@ class EventEnvelope(BaseModel):
     """Topic of the event."""
     time: AwareDatetime
     """Moment of its making."""
-    data: JsonObject = Field(default_factory=dict)
+    data: Annotated[JsonObject, _EventData] = Field(default_factory=dict)
     """Payload."""
     datacontenttype: _Text = "application/json"
     """Media type of the data."""
@@ -186,7 +220,8 @@ class EventEnvelope(BaseModel):
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
-        for name, value in (self.model_extra or {}).items():
+        extra = self.__pydantic_extra__
+        for name, value in extra.items() if extra else ():
             if not _EXTENSION_NAME.match(name):
                 raise ValueError(f"{name!r} is no attribute of an event; extension names match [a-z0-9]+")
             if not isinstance(value, str | int | None):
@@ -256,29 +291,17 @@ class NewEventFields(EventFields):
 
 def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelope:
     """Make an event with this lineage. Raise LocalProtocolError for an event impossible to store."""
-    type, data, reply_to = fields["type"], fields["data"], fields.get("reply_to")
+    type, data = fields["type"], fields["data"]
     if type in _TOPICS:
         raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
     if not is_storable(data):
         raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
+    given: dict[str, object] = {**asdict(lineage), **fields, "id": fields["event_id"]}
+    del given["event_id"]
+    if isinstance(reply_to := given.pop("reply_to", None), ReplyAddress):
+        given |= asdict(reply_to)
     try:
-        return EventEnvelope(
-            id=fields["event_id"],
-            source=fields["source"],
-            topic=fields["topic"],
-            type=type,
-            data=data,
-            time=fields["time"],
-            correlation_id=reply_to.correlation_id if reply_to else fields.get("correlation_id"),
-            causation_id=fields.get("causation_id"),
-            response_event=reply_to.response_event if reply_to else None,
-            response_topic=reply_to.response_topic if reply_to else None,
-            subject=fields.get("subject"),
-            dataschema=fields.get("dataschema"),
-            target=fields.get("target"),
-            answers=fields.get("answers"),
-            **asdict(lineage),
-        )
+        return EventEnvelope.model_validate(given)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"][:2]))

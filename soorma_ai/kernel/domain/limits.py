@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Annotated, Self, get_type_hints
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from soorma_ai.errors import ConfigError, Paid
 from soorma_ai.kernel.domain.records import Record
@@ -80,8 +80,7 @@ class Limits(Record, frozen=True):
         return cls(**dict.fromkeys(cls.__struct_fields__))
 
     def __post_init__(self) -> None:
-        for name, bound in _BOUNDS.items():
-            value = getattr(self, name)
+        for value, (name, bound) in zip(astuple(self), _BOUNDS.items(), strict=True):
             if value is not None and not (type(value) in bound.kinds and value >= bound.least):
                 raise ConfigError(f"Limits({name}={value!r}): give {bound.wanted}, or None to switch the limit off")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
@@ -129,27 +130,12 @@ class PlanValue(Struct, frozen=True):
     value: Json
 
 
-class PlanInHand(Struct, frozen=True):
-    """Start of a plan's step, beside its row and its history: its values by key, its open expectations, and the amounts
-    spent by its tree."""
-
-    values: tuple[PlanValue, ...]
-    open: tuple[Expectation, ...]
-    spent: Spent
-
-
-class StepMark(Struct, frozen=True):
-    """Number of a plan's steps with one fingerprint, and the last of them."""
-
-    count: int
-    last: Step
-
-
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
     """Name one planner's pursuit of one goal, to recognise a return of the goal to it."""
     return derived_id("pursuit", plain_name(agent), goal_event, digest(goal_data))
 
 
+@lru_cache(maxsize=1024)
 def plan_id_of(goal_id: str, agent: str) -> str:
     """Return the plan's id, derived from the goal's id: a goal can be followed before it is taken. Of agents of one
     name only one takes a goal."""

@@ -13,8 +13,9 @@ from pydantic_core import CoreSchema, PydanticSerializationError, core_schema
 _in_hand: ContextVar[tuple[type, ...]] = ContextVar("_in_hand", default=())
 
 
-class Record(Struct, frozen=True):
-    """Struct with a pydantic schema, as a field's type, like a dataclass of the same fields."""
+class Record(Struct, frozen=True, omit_defaults=True):
+    """Struct with a pydantic schema, as a field's type, like a dataclass of the same fields. In the text of another
+    record it stands without fields at their default."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:

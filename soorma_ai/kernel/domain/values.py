@@ -8,16 +8,29 @@ from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from math import isfinite
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.json import Decoder, Encoder
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
-Json: TypeAlias = JsonValue
-JsonObject: TypeAlias = dict[str, JsonValue]
+
+class _JsonOfPydantic:
+    """Annotation of JSON values. pydantic checks them by its own type, which msgspec does not know."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(JsonValue)
+
+
+if TYPE_CHECKING:
+    Json: TypeAlias = JsonValue
+else:
+    Json = Annotated[Any, _JsonOfPydantic]
+JsonObject: TypeAlias = dict[str, Json]
 # What callers may give where a JSON object is wanted.
 Data: TypeAlias = Mapping[str, Any] | BaseModel
 Missing = TypeVar("Missing")
@@ -32,13 +45,12 @@ UNSTORABLE = (
     "NaN or Infinity"
 )
 
-_LARGE = 2**16
 _encode, _decode = Encoder().encode, Decoder().decode
 
 _SAFE_INTEGER = 2**53 - 1
 _MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
-# With options, `json.dumps` makes an encoder for each value.
+# With options, `json.dumps` makes an encoder for each value. In one shot, `iterencode` is all of `encode`.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _AS_IT_STANDS = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _IN_CHUNKS = json.JSONEncoder(default=str)
@@ -59,8 +71,8 @@ class Same(Struct, Generic[T], frozen=True, eq=False):
     def __hash__(self) -> int:
         return id(self.it)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.it is cast("Same[T]", other).it
+    def __eq__(self, other: Any) -> bool:
+        return other.__class__ is Same and self.it is other.it
 
 
 def derived_id(*parts: str) -> str:
@@ -76,7 +88,7 @@ def json_object(what: str, value: object) -> JsonObject:
     """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    if (copied := _copy_of_large(value)) is not None:
+    if (copied := copy_of_json(value)) is not None:
         return copied
     try:
         return _OBJECT.validate_python(value)
@@ -101,11 +113,12 @@ def _spell_decimals(value: object, levels: int) -> object:
     return value
 
 
-def _copy_of_large(value: object) -> JsonObject | None:
-    """Return a copy of a large JSON object, far quicker than by validation; None for anything else."""
+def copy_of_json(value: object) -> JsonObject | None:
+    """Return a copy of a JSON object, far quicker than by validation; None for anything else."""
+    if value.__class__ is dict and not value:
+        return {}
     try:
-        spelled = _encode(value)
-        copied = _decode(spelled) if len(spelled) > _LARGE else None
+        copied = _decode(_encode(value))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
     return cast(JsonObject, copied) if isinstance(copied, dict) and copied == value else None
@@ -155,7 +168,16 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_finite,
 
 def compact(value: Json) -> str:
     """Return the one spelling of a value: sorted keys, no spaces, ASCII."""
-    return _COMPACT.encode(value)
+    return "".join(_COMPACT.iterencode(value, True))
+
+
+def copy_json(value: T) -> T:
+    """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
+    if isinstance(value, dict):
+        return cast(T, {key: copy_json(one) for key, one in cast(JsonObject, value).items()})
+    if isinstance(value, list):
+        return cast(T, [copy_json(one) for one in cast(list[Json], value)])
+    return value
 
 
 def digest(value: Json) -> str:
@@ -165,6 +187,24 @@ def digest(value: Json) -> str:
 
 def is_storable(value: Json) -> bool:
     """Tell whether a value can be written and read back: not too deep for a parser, all of it Unicode and JSON."""
+    return _is_plainly_storable(value) or (not _is_too_deep(value) and _can_be_spelled(value))
+
+
+def is_finite(value: Json) -> bool:
+    """Tell whether a value has neither NaN nor Infinity; msgspec writes these as null."""
+    return b"null" not in _encode(value) or _can_be_spelled(value)
+
+
+def _is_plainly_storable(value: Json) -> bool:
+    """Tell by its text whether a value has no NaN, written as null, and few levels. No tells nothing."""
+    try:
+        spelled = _encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return b"null" not in spelled and spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS
+
+
+def _is_too_deep(value: Json) -> bool:
     level: list[Json] = [value]
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
@@ -174,14 +214,14 @@ def is_storable(value: Json) -> bool:
             elif isinstance(item, list):
                 below += item
         if not below:
-            return _can_be_spelled(value)
+            return False
         level = below
-    return False
+    return True
 
 
 def _can_be_spelled(value: Json) -> bool:
     try:
-        _AS_IT_STANDS.encode(value).encode()
+        "".join(_AS_IT_STANDS.iterencode(value, True)).encode()
     except ValueError:  # also for an integer that is too long to be spelled
         return False
     return True
@@ -252,7 +292,7 @@ def leads_into(items: Sequence[Json], part: str) -> bool:
 def _spell_canonically(value: Json) -> bytes:
     """Return the RFC 8785 form. For ASCII text and small integers, JSON with sorted keys is this form already, and far
     quicker."""
-    spelled = _CANONICAL.encode(value)
+    spelled = "".join(_CANONICAL.iterencode(value, True))
     if spelled.isascii() and _has_plain_numbers(value):
         return spelled.encode()
     import rfc8785  # most values do without it
@@ -263,13 +303,17 @@ def _spell_canonically(value: Json) -> bytes:
 def _has_plain_numbers(value: Json) -> bool:
     left: list[Json] = [value]
     while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            left += item.values()
-        elif isinstance(item, list):
-            left += item
-        elif isinstance(item, float) or (isinstance(item, int) and abs(item) > _SAFE_INTEGER):
-            return False
+        match left.pop():
+            case dict() as item:
+                left += item.values()
+            case list() as item:
+                left += item
+            case float():
+                return False
+            case int() as item if not -_SAFE_INTEGER <= item <= _SAFE_INTEGER:
+                return False
+            case _:
+                pass
     return True
 
 

@@ -1,12 +1,16 @@
 """Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from typing import Generic, TypeVar
+from functools import cache, cached_property, lru_cache
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, cast, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec import NODEFAULT, DecodeError, Struct, defstruct, field
+from msgspec.json import Decoder, Encoder
+from msgspec.structs import FieldInfo, fields
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.decisions import Showing
@@ -20,41 +24,109 @@ from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.sql.connection import Reader, Rows
 
 T = TypeVar("T")
+R = TypeVar("R")
 E = TypeVar("E", bound=StrEnum)
 
 
 class Codec(Generic[T]):
     """Codec of records. `columns` are the fields with a column of their own. A record is written without these, and
-    without fields at their default: so a default is part of the format, and a new one needs a migration."""
+    then without fields at their default: so a default is part of the format, and a new one needs a migration."""
 
     def __init__(self, kind: type[T], columns: str = "") -> None:
         self._kind = kind
         self._columns = frozenset(columns.split())
 
-    @cached_property
-    def _adapter(self) -> TypeAdapter[T]:
-        return TypeAdapter(self._kind)
-
-    def text(self, record: T, *left_out: str) -> str:
-        """Return the record without the fields of columns. Raise PydanticSerializationError for a record impossible to
-        read again."""
-        if not self._columns:
-            return self._adapter.dump_json(record, warnings="error").decode()
-        without = {*self._columns, *left_out}
-        return self._adapter.dump_json(record, exclude=without, exclude_defaults=True, warnings="error").decode()
+    def text(self, record: T) -> str:
+        """Return the record without the fields of columns. Raise ValueError for a record unequal to its text read
+        again."""
+        values = self._values_of(record)
+        try:
+            spelled = _ENCODER.encode(self._row(*values))
+            again = self._values_of(self._row_decoder.decode(spelled))
+        except (TypeError, DecodeError, RecursionError) as error:
+            raise ValueError(f"{self._kind.__name__}: {error}") from error
+        if again != values:
+            raise ValueError(f"this {self._kind.__name__} holds values beyond JSON")
+        return spelled.decode()
 
     def record(self, text: str) -> T:
         """Return the record. Raise ConfigError for one unreadable by this version."""
         try:
-            return self._adapter.validate_json(text)
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            raise _unreadable(self._kind.__name__, fault["msg"]) from error
+            return self._decoder.decode(text)
+        except (DecodeError, ValueError, RecursionError):
+            return self._read_older(self._kind, text)
 
+    def records(self, texts: str) -> list[T]:
+        """Return the records of texts with commas between them."""
+        text = f"[{texts}]"
+        try:
+            return self._list_decoder.decode(text)
+        except (DecodeError, ValueError, RecursionError):
+            return self._read_older(list[self._kind], text)
+
+    def _read_older(self, kind: type[R], text: str) -> R:
+        """Read by pydantic, the writer of files of older versions: its spans of time count years."""
+        try:
+            return TypeAdapter(kind).validate_json(text)
+        except ValidationError as error:
+            raise _unreadable(self._kind.__name__, error.errors(include_url=False)[0]["msg"]) from error
+
+    @cached_property
+    def _decoder(self) -> Decoder[T]:
+        return Decoder(self._kind, dec_hook=_read_model)
+
+    @cached_property
+    def _list_decoder(self) -> Decoder[list[T]]:
+        return Decoder(list[self._kind], dec_hook=_read_model)
+
+    @cached_property
+    def _written(self) -> list[tuple[str, Any, Any]]:
+        return [one for one in _fields_of(self._kind) if one[0] not in self._columns]
+
+    @cached_property
+    def _values_of(self) -> Callable[[object], tuple[object, ...]]:
+        return attrgetter(*(name for name, _, _ in self._written))
+
+    @cached_property
+    def _row(self) -> type[Struct]:
+        """Type of a record without the fields of columns."""
+        return defstruct(self._kind.__name__, self._written, frozen=True, omit_defaults=bool(self._columns))
+
+    @cached_property
+    def _row_decoder(self) -> Decoder[Struct]:
+        return Decoder(self._row, dec_hook=_read_model)
+
+
+def _fields_of(kind: type[object]) -> list[tuple[str, Any, Any]]:
+    """Return name, type and default of each field."""
+    if not issubclass(kind, Struct):
+        return [(name, hint, getattr(kind, name, NODEFAULT)) for name, hint in get_type_hints(kind).items()]
+    return [(one.name, one.type, _default_of(one)) for one in fields(kind)]
+
+
+def _default_of(one: FieldInfo) -> Any:
+    if one.default_factory is not NODEFAULT:
+        return field(default_factory=cast("Callable[[], object]", one.default_factory))
+    return one.default
+
+
+def _write_model(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def _read_model(kind: type, value: object) -> object:
+    if issubclass(kind, BaseModel):
+        return kind.model_validate(value)
+    raise TypeError(f"{kind.__name__} is no type of a record's field")
+
+
+_ENCODER = Encoder(enc_hook=_write_model)
 
 PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
 STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")
-STEPS = Codec(list[Step])
+STEP_OF_EVENT = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id data")
 EXPECTATION = Codec(
     Expectation, "id kind agent tenant_id user_id plan_id root_plan_id event_type event_topic task_id group_id"
 )
@@ -62,16 +134,29 @@ ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)
 JOURNAL = Codec(JournalEntry, "key plan_id")
+JOURNAL_OF_RAW = Codec(JournalEntry, "key plan_id value")
 SHOWING = Codec(Showing)
 CHARGE = Codec(Charge)
 LIMITS = Codec(Limits)
-REGISTRATION = Codec(Registration)
+
+
+@cache
+def _registrations() -> TypeAdapter[Registration]:
+    return TypeAdapter(Registration)
+
+
+def registration_text(one: Registration) -> str:
+    """Return a registration as text, by pydantic: it holds models."""
+    return _registrations().dump_json(one, warnings="error").decode()
 
 
 @lru_cache(maxsize=2048)
 def registration(text: str) -> Registration:
     """Parsed once per content: it is read for every decision and holds many schemas."""
-    return REGISTRATION.record(text)
+    try:
+        return _registrations().validate_json(text)
+    except ValidationError as error:
+        raise _unreadable(Registration.__name__, error.errors(include_url=False)[0]["msg"]) from error
 
 
 @lru_cache(maxsize=2048)
@@ -81,8 +166,13 @@ def definition(text: str) -> EventDefinition:
 
 def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Rows:
     """Insert a row; `conflict` is the clause for an existing one."""
-    places = ", ".join("?" * len(row))
-    return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
+    return db.execute(_insert(table, conflict, *row), (*row.values(),))
+
+
+@lru_cache(maxsize=256)
+def _insert(table: str, conflict: str, *columns: str) -> str:
+    places = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}"
 
 
 def add_rows(
@@ -104,8 +194,8 @@ def behind(beginning: str) -> str:
     return f"{beginning}{chr(0x10FFFF)}"
 
 
-def epoch(moment: datetime) -> float:
-    return moment.timestamp()
+# The seconds of a moment.
+epoch = datetime.timestamp
 
 
 def moment(seconds: float) -> datetime:

@@ -8,7 +8,7 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.kernel.rules.arrival import registration as rules
 from soorma_ai.kernel.sql.apply import offer_changed
-from soorma_ai.kernel.sql.codec import REGISTRATION, epoch, moment, registration
+from soorma_ai.kernel.sql.codec import epoch, moment, registration, registration_text
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import registry
 from soorma_ai.kernel.sql.tables.registry import Routes
@@ -30,7 +30,7 @@ def register(db: Connection, routes: Routes, registrations: Sequence[Registratio
             "INSERT INTO agent (agent, tenant, heartbeat, has_left, body, revision) "
             f"VALUES (?, ?, ?, 0, ?, {_NEXT_REVISION}) ON CONFLICT (agent) DO UPDATE SET tenant = excluded.tenant, "
             "heartbeat = excluded.heartbeat, has_left = 0, body = excluded.body, revision = excluded.revision",
-            (one.agent, one.tenant_id, epoch(now), REGISTRATION.text(one)),
+            (one.agent, one.tenant_id, epoch(now), registration_text(one)),
         )
     routes.forget()
     offer_changed(db, [one.tenant_id for one in registrations], now)
@@ -61,7 +61,7 @@ def declare(db: Connection, agent: str, definition: EventDefinition, now: dateti
         _define(db, row.registration, definition)
     except ConfigError as error:
         raise LocalProtocolError(str(error)) from error
-    row_of_it = (REGISTRATION.text(changed), agent)
+    row_of_it = (registration_text(changed), agent)
     db.execute(f"UPDATE agent SET body = ?, revision = {_NEXT_REVISION} WHERE agent = ?", row_of_it)
     offer_changed(db, [changed.tenant_id], now)
 

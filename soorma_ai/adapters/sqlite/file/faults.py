@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from types import TracebackType
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from pydantic_core import PydanticSerializationError, ValidationError
 
@@ -34,22 +35,17 @@ def translate(error: Exception) -> Exception:
     return error
 
 
-class InOurWords:
-    """Raises SQLite's errors inside as errors of our tree. It stands around every read, and keeps nothing, so one does
-    for all."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        if isinstance(error, (sqlite3.Error, *_CANNOT_BE_WRITTEN)):
-            raise translate(error) from error
+# Raised inside by SQLite and by codecs.
+FOREIGN = (sqlite3.Error, *_CANNOT_BE_WRITTEN)
 
 
-_IN_OUR_WORDS = InOurWords()
-
-
-def in_our_words() -> InOurWords:
-    return _IN_OUR_WORDS
+@contextmanager
+def in_our_words() -> Generator[None]:
+    """Raise errors inside as errors of our tree."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise translate(error) from error
 
 
 def _of_sqlite(error: sqlite3.Error) -> SoormaError:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.faults import FOREIGN, translate
 from soorma_ai.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -22,7 +22,8 @@ GROUP = 128
 
 class SqliteWriter:
     """Writer of a file. `connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is
-    called after an undo: nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk."""
+    called after an undo: nothing derived from uncommitted rows is kept. `settle` is called after a transaction, before
+    anything else learns of its end. `on_disk`: a commit waits for the disk."""
 
     def __init__(
         self,
@@ -31,11 +32,13 @@ class SqliteWriter:
         on_disk: bool,
         on_commit: Callable[[bool], None] | None,
         forget: Callable[[], None],
+        settle: Callable[[], None],
     ) -> None:
         self.connection = connection
         self._on_disk = on_disk
         self._on_commit = on_commit
         self._forget = forget
+        self._settle_states = settle
         self._loop = asyncio.get_running_loop()
         # Nothing that follows from a commit belongs to whoever asked for it.
         self._context = copy_context()
@@ -71,8 +74,10 @@ class SqliteWriter:
         """Read committed rows, on the spot without a writer at work."""
         if not self.is_idle:
             return await self.do(query)
-        with in_our_words():
+        try:
             return query(self.connection)
+        except FOREIGN as error:
+            raise translate(error) from error
 
     async def close(self) -> None:
         """Close when all that was asked for before is done."""
@@ -136,6 +141,7 @@ class SqliteWriter:
         self._helper.do(work, finish)
 
     def _settle(self, group: list[Job[Any]], *, wrote: bool) -> None:
+        self._settle_states()
         for job in group:
             job.answer()
         for job in group:
@@ -208,11 +214,13 @@ class SqliteWriter:
 
     def _run(self, job: Job[Any]) -> bool:
         try:
-            with in_our_words():
-                job.run()
+            job.run()
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
-            job.fail(error)
+            fault = translate(error)
+            if fault is not error:
+                fault.__cause__ = error
+            job.fail(fault)
             return False
         return True
 

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 # Columns of a plan with a next call to hold, by the place of its id.
@@ -30,7 +30,7 @@ _ADD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (root_plan_id) DO UPDATE SET
     {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
-    RETURNING actions
+    RETURNING {COLUMNS}
 """
 _HOLD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (:root, 0, 0, 0, 0.0, 0, :calls, :tokens, :usd)
@@ -39,7 +39,7 @@ _HOLD = f"""
     WHERE budget.llm_calls + budget.held_calls + excluded.held_calls <= :most_calls
         AND budget.tokens + budget.held_tokens + excluded.held_tokens <= :most_tokens
         AND budget.cost_usd + budget.held_usd + excluded.held_usd <= :most_usd
-    RETURNING 1
+    RETURNING {COLUMNS}
 """
 _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
@@ -76,7 +76,7 @@ def read_amounts(row: Sequence[Any]) -> Spent:
     return Spent(actions, calls, tokens, usd, reserved=reserved)
 
 
-def charge(db: Reader, bill: Sequence[Settlement], spends: Sequence[Spend] = ()) -> None:
+def charge(db: Connection, bill: Sequence[Settlement], spends: Sequence[Spend] = ()) -> None:
     """Settle calls and spend actions, by one statement for each tree. Raise VersionConflict for actions over their
     limit."""
     sums: dict[str, _Sums] = {}
@@ -105,7 +105,7 @@ def _check_actions(total: int, spends: Sequence[Spend]) -> None:
         total = before
 
 
-def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
+def reserve(db: Connection, charge: Charge, limits: Limits) -> None:
     """Raise LimitExceeded for a call without room."""
     if _hold(db, charge, _room_of(limits)):
         return
@@ -153,21 +153,24 @@ def _most(limit: float | None) -> float:
     return _ALL if limit is None else min(limit, _ALL)
 
 
-def _hold(db: Reader, charge: Charge, room: _Room) -> bool:
+def _hold(db: Connection, charge: Charge, room: _Room) -> bool:
     """Reserve a call within this room; tell whether there was enough."""
     calls, tokens, usd = needed = _amounts(charge)
     if any(one > most for one, most in zip(needed, room, strict=True)):
         return False
     values = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
     values |= {"most_calls": room[0], "most_tokens": room[1], "most_usd": room[2]}
-    return bool(db.execute(_HOLD, values).fetchall())
+    held = db.execute(_HOLD, values).fetchall()
+    for row in held:
+        db.note_spent(charge.root_plan_id, read_amounts(row))
+    return bool(held)
 
 
 def _amounts(charge: Charge) -> tuple[int, int, float]:
     return charge.llm_calls, charge.tokens, charge.cost_usd
 
 
-def let_go(db: Reader, held: Charge) -> None:
+def let_go(db: Connection, held: Charge) -> None:
     """Hold it no more."""
     _add(db, held.root_plan_id, (0, 0, 0, 0.0, 0, *_released(held)))
 
@@ -257,7 +260,7 @@ def _write_entry(db: Reader, entry: JournalEntry) -> None:
         cause_id=key.cause_id,
         ordinal=key.ordinal,
         plan_id=entry.plan_id,
-        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        rest=(JOURNAL_OF_RAW if is_raw else JOURNAL).text(entry),
         is_raw=int(is_raw),
     )
     if done.rowcount == 0:
@@ -278,6 +281,9 @@ def _released(held: Charge) -> tuple[int, int, float]:
     return -held.llm_calls, -held.tokens, -held.cost_usd
 
 
-def _add(db: Reader, root_plan_id: str, more: _Sums) -> int:
+def _add(db: Connection, root_plan_id: str, more: _Sums) -> int:
     """Return the actions that are spent by then."""
-    return db.execute(_ADD, (root_plan_id, *more)).fetchall()[0][0]
+    (row,) = db.execute(_ADD, (root_plan_id, *more)).fetchall()
+    by_now = read_amounts(row)
+    db.note_spent(root_plan_id, by_now)
+    return by_now.actions

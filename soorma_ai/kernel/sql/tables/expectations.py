@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.errors import VersionConflict
+from soorma_ai.kernel.domain.effects import Expect
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.domain.plan_state import Closed
 from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival.matching import names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
@@ -96,7 +98,7 @@ _NEVER = 9e18
 # With whether it has timers: few do.
 _CLOSE = """
     UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open'
-    RETURNING kind, EXISTS (SELECT 1 FROM timer WHERE guards = ?)
+    RETURNING kind, plan_id, EXISTS (SELECT 1 FROM timer WHERE guards = ?)
 """
 
 
@@ -201,7 +203,7 @@ def open_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
 
 
 def find_all(db: Reader, ids: Sequence[str]) -> list[Expectation]:
-    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps([*ids]),)))
 
 
 def of_group(db: Reader, group_id: str) -> list[Expectation]:
@@ -214,6 +216,7 @@ def without_offer(db: Reader) -> list[Expectation]:
 
 
 def insert(db: Connection, expectation: Expectation) -> None:
+    rest = EXPECTATION.text(expectation)
     done = add_row(
         db,
         "expectation",
@@ -230,7 +233,7 @@ def insert(db: Connection, expectation: Expectation) -> None:
         closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
         met_by=expectation.met_by,
         answer=ANSWER.text(expectation.answer) if expectation.answer else None,
-        rest=EXPECTATION.text(expectation),
+        rest=rest,
         task_id=expectation.task_id,
         group_id=expectation.group_id,
         root_plan_id=expectation.root_plan_id,
@@ -239,6 +242,7 @@ def insert(db: Connection, expectation: Expectation) -> None:
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
     db.opened[expectation.id] = expectation.event_topic
+    db.note(expectation.plan_id, Expect(expectation), len(rest))
     _insert_roles(db, expectation)
     for event_type, key in names_of(expectation):
         add_row(
@@ -268,14 +272,20 @@ def _due(deadline: datetime | None) -> float:
     return epoch(deadline) if deadline else _NEVER
 
 
-def move(db: Reader, expectation_id: str, deadline: datetime | None) -> None:
+def move(db: Connection, expectation_id: str, deadline: datetime | None) -> None:
     """Give an open one a later deadline, or none."""
     found = find(db, expectation_id)
     if found is None:
         return
-    text = EXPECTATION.text(replace(found, deadline=deadline))
-    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation_id))
+    change(db, replace(found, deadline=deadline))
     db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (_due(deadline), expectation_id))
+
+
+def change(db: Connection, expectation: Expectation) -> None:
+    """Write an open one anew; its columns stay."""
+    text = EXPECTATION.text(expectation)
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation.id))
+    db.note(expectation.plan_id if expectation.status == "open" else None, Expect(expectation), len(text))
 
 
 def close(
@@ -295,7 +305,9 @@ def close(
     if not changed:
         return None
     # It needs its timers no more, nor the names it was found by.
-    kind, has_timers = member(ExpectationKind, changed[0][0]), changed[0][1]
+    kind_name, plan_id, has_timers = changed[0]
+    kind = member(ExpectationKind, kind_name)
+    db.note(plan_id, Closed(expectation_id, status, now, met_by, answer))
     if has_timers:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:
@@ -307,9 +319,11 @@ def close(
     return kind
 
 
-def replace_met(db: Reader, expectation_id: str, was: str, met_by: str) -> bool:
-    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ?"
-    return db.execute(query, (met_by, expectation_id, was)).rowcount == 1
+def replace_met(db: Connection, expectation_id: str, was: str, met_by: str) -> bool:
+    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ? RETURNING plan_id"
+    changed = db.execute(query, (met_by, expectation_id, was)).fetchone()
+    db.is_unknown |= changed is not None and changed[0] is not None
+    return changed is not None
 
 
 def has_met_wait(db: Reader, event_id: str) -> bool:

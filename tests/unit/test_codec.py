@@ -1,0 +1,129 @@
+"""Rows of records: text with everything in it, for this version and those before."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import asdict, replace
+from pydantic import TypeAdapter
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import Sent, Step, StepKind
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask, Proposal
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.sql import codec
+from soorma_ai.kernel.sql.codec import Codec
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+STEP = Step("plan-1", 0, StepKind.GOAL, NOON, name="order.received")
+EVENT = EventEnvelope(
+    id="e-1", source="shop", type="order.charge", topic=EventTopic.ACTION_REQUESTS, time=NOON, data={"sum": 1.5}
+)
+ASK = Ask(
+    "amount",
+    "Pay?",
+    {"type": "object"},
+    (AnswerDecision.APPROVE, AnswerDecision.REJECT),
+    proposal=Proposal("order.charge", {"sum": 1e-7}, "d", {}, request=EVENT),
+    reminders=(timedelta(days=400), timedelta(milliseconds=1)),
+)
+QUESTION = Expectation(
+    "w-1",
+    ExpectationKind.GATE,
+    "shop",
+    "default",
+    None,
+    None,
+    "approved",
+    EventTopic.ACTION_RESULTS,
+    NOON,
+    NOON + timedelta(days=1, microseconds=5),
+    "order.charge",
+    keys=("w-1",),
+    ask=ASK,
+)
+TASK = TaskRecord(
+    "t-1",
+    "clerk",
+    "sum.wanted",
+    {"é": [None, 2**70]},
+    Lineage(session_id="s"),
+    "k",
+    "done",
+    EventTopic.TASK_EVENTS,
+    NOON,
+    {"left": 1},
+)
+WHOLE: list[tuple[Codec[Any], Any]] = [
+    (Codec(Step), STEP),
+    (Codec(Expectation), QUESTION),
+    (codec.TASK, TASK),
+    (codec.SUB_TASK, SubTaskInfo("s-1", "part", "part.done", result={"success": True})),
+    (codec.LIMITS, Limits(deadline=timedelta(days=400, microseconds=1), max_cost_usd=0.1)),
+    (Codec(Sent), Sent("d", "f", own={"a": 1})),
+]
+NAMES = [type(record).__name__ for _, record in WHOLE]
+
+
+@pytest.mark.parametrize(("codec", "record"), WHOLE, ids=NAMES)
+def test_the_text_of_a_record_is_read_as_the_record(codec: Codec[Any], record: Any) -> None:
+    assert codec.record(codec.text(record)) == record
+    assert codec.records(f"{codec.text(record)},{codec.text(record)}") == [record, record]
+
+
+@pytest.mark.parametrize(("codec", "record"), WHOLE, ids=NAMES)
+def test_older_versions_read_new_text_and_their_text_is_read(codec: Codec[Any], record: Any) -> None:
+    older: TypeAdapter[Any] = TypeAdapter(cast(Any, type(record)))
+    assert older.validate_json(codec.text(record)) == record
+    assert codec.record(older.dump_json(record).decode()) == record
+
+
+def test_spans_of_years_are_read_from_older_text() -> None:
+    assert codec.LIMITS.record('{"deadline":"P1Y35DT1.5S"}').deadline == timedelta(days=400, seconds=1.5)
+
+
+def test_the_fields_of_columns_and_those_at_their_default_are_left_out() -> None:
+    assert codec.STEP.text(STEP) == '{"kind":"goal","at":"2026-05-04T12:00:00Z","name":"order.received"}'
+    long = replace(STEP, data={"a": 1})
+    assert codec.STEP.text(long).endswith(',"data":{"a":1}}')
+    assert codec.STEP_OF_EVENT.text(long) == codec.STEP.text(STEP)
+    assert '"lineage":{"session_id":"s"}' in codec.TASK.text(TASK)
+
+
+def test_a_record_without_columns_says_its_defaults_since_they_may_change() -> None:
+    limits = Limits()
+    assert TypeAdapter(dict[str, Any]).validate_json(codec.LIMITS.text(limits)).keys() == asdict(limits).keys()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": float("nan")},
+        {"data": {"at": NOON}},
+        {"data": [(1, 2)]},
+        {"data": {1: 2}},
+        {"data": {"a": {1}}},
+        {"data": object()},
+        {"data": "\ud800"},
+        {"data": 10**5000},
+        {"name": 5},
+        {"name": None},
+        {"place": 1.5},
+        {"at": "2026-05-04"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_record_that_would_be_read_as_another_is_not_written(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"Step|surrogates|digits"):
+        codec.STEP.text(replace(STEP, **changes))
+
+
+@pytest.mark.parametrize("part", ['"data":"\\ud800"', f'"place":1{"0" * 5000}', '"kind":"nope"', '"name":null', "}"])
+def test_unreadable_text_is_told_as_such(part: str) -> None:
+    text = '{"plan_id":"p","ordinal":0,"kind":"goal","at":"2026-05-04T12:00:00Z",' + part + "}"
+    for read in (codec.STEP.record, codec.STEP.records):
+        with pytest.raises(ConfigError, match="a stored Step cannot be read"):
+            read(text)
