@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from soorma_ai.kernel.domain.registry import Approval as Approval
     from soorma_ai.kernel.domain.registry import DiscoveredAgent as DiscoveredAgent
     from soorma_ai.kernel.domain.registry import EventDefinition as EventDefinition
+    from soorma_ai.kernel.domain.registry import HelpRequest as HelpRequest
     from soorma_ai.kernel.domain.states import PlanDefinition as PlanDefinition
     from soorma_ai.kernel.domain.states import StateAction as StateAction
     from soorma_ai.kernel.domain.states import StateConfig as StateConfig
@@ -142,7 +143,7 @@ _HOMES = {
     "kernel.domain.expectations": "Wait",
     "kernel.domain.limits": "Limits",
     "kernel.domain.memory": "PlanSummary SessionSummary",
-    "kernel.domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
+    "kernel.domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition HelpRequest",
     "kernel.domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "kernel.domain.tasks": "DelegationSpec SubTaskInfo",
     "kernel.ports.bus": "Bus Clock",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypedDict, Unpack, cast
 
 from msgspec.structs import force_setattr, replace
 from pydantic import BeforeValidator, model_validator
@@ -48,15 +48,7 @@ class Approval(Record, frozen=True):
                 f"Approval, when={self.when!r}: give 'always', or a condition like 'payload.amount > 5.0'"
             )
         check_condition(self.when)
-        if not isinstance(cast(object, self.reminders), tuple | list):
-            raise ConfigError(f"Approval, reminders={self.reminders!r}: give a tuple of spans")
-        _must_be_spans(timeout=self.timeout, escalate_after=self.escalate_after)
-        for after in self.reminders:
-            _must_be_spans(reminders=after)
-        if isinstance(self.approvers, str):
-            raise ConfigError(f"Approval(approvers={self.approvers!r}) would be its letters; give a tuple of roles")
-        if strange := [role for role in cast("Sequence[object]", self.approvers) if not isinstance(role, str)]:
-            raise ConfigError(f"Approval, approvers={strange!r}: give a tuple of names of roles")
+        _check_people("Approval", self)
         if self.response_schema is not None:
             if not isinstance(cast(object, self.response_schema), dict):
                 raise ConfigError(f"Approval, response_schema={self.response_schema!r}: give a JSON Schema")
@@ -67,8 +59,6 @@ class Approval(Record, frozen=True):
             raise ConfigError(
                 f"Approval(on_expiry='approve', approvers={self.approvers!r}): silence would answer for them"
             )
-        if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
-            raise ConfigError(f"Approval: {fault}")
 
     def add_condition(self, later: "Approval") -> "Approval":
         """Return the approval of an event with this rule of its owner and a further one of a taker, `later`: the
@@ -88,14 +78,67 @@ class Approval(Record, frozen=True):
         )
 
 
+class HelpRequest(Record, frozen=True):
+    """Rule for the question to a person before a plan gives up, for `on_give_up=`.
+
+    `approvers` are roles, and the answering person needs one of them; none means anybody of the tenant. `reminders` and
+    `escalate_after` count from the moment of asking. From the escalation on, the roles of `escalate_to` may answer,
+    too.
+    """
+
+    approvers: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    """Longest wait for the answer; a week by default."""
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_people("HelpRequest", self)
+
+
+class AskedPeople(Protocol):
+    """People asked by a rule, and the times of their question."""
+
+    @property
+    def approvers(self) -> tuple[str, ...]: ...
+
+    @property
+    def timeout(self) -> timedelta | None: ...
+
+    @property
+    def reminders(self) -> tuple[timedelta, ...]: ...
+
+    @property
+    def escalate_after(self) -> timedelta | None: ...
+
+    @property
+    def escalate_to(self) -> tuple[str, ...]: ...
+
+
+def _check_people(rule: str, asked: AskedPeople) -> None:
+    """Raise ConfigError for people and times that a question cannot have."""
+    if not isinstance(cast(object, asked.reminders), tuple | list):
+        raise ConfigError(f"{rule}, reminders={asked.reminders!r}: give a tuple of spans")
+    _must_be_spans(rule, timeout=asked.timeout, escalate_after=asked.escalate_after)
+    for after in asked.reminders:
+        _must_be_spans(rule, reminders=after)
+    if isinstance(asked.approvers, str):
+        raise ConfigError(f"{rule}(approvers={asked.approvers!r}) would be its letters; give a tuple of roles")
+    if strange := [role for role in cast("Sequence[object]", asked.approvers) if not isinstance(role, str)]:
+        raise ConfigError(f"{rule}, approvers={strange!r}: give a tuple of names of roles")
+    if fault := ladder_fault(asked.reminders, asked.escalate_after, asked.escalate_to):
+        raise ConfigError(f"{rule}: {fault}")
+
+
 def approval_of(value: Approval | str | None) -> Approval | None:
     return Approval(when=value) if isinstance(value, str) else value
 
 
-def _must_be_spans(**given: object) -> None:
+def _must_be_spans(rule: str, **given: object) -> None:
     for name, span in given.items():
         if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
-            raise ConfigError(f"Approval, {name}={span!r}: give a span above zero, as in timedelta(minutes=30)")
+            raise ConfigError(f"{rule}, {name}={span!r}: give a span above zero, as in timedelta(minutes=30)")
 
 
 class DefinitionOptions(TypedDict, total=False):
