@@ -17,11 +17,12 @@ from soorma_ai.context_parts import RECALL
 from soorma_ai.context_parts.memos import MemoKind, Recollection
 from soorma_ai.embeddings.semantic_search import SemanticSearch
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.domain.registry import DiscoveredAgent, HelpRequest
+from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -18,7 +19,6 @@ from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import completion_of
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.registry import HelpRequest
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.rules.plans.give_up import ask_for_help, failure_of, words_of
 from soorma_ai.kernel.rules.plans.joins import publish_together

@@ -1,12 +1,12 @@
 """Giving up: a goal that cannot be reached fails its plan by name, or is a question to a person first."""
 
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import CompleteAction
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
 from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.registry import HelpRequest
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import JsonObject, clip
 from soorma_ai.kernel.rules.plans.requests import ask_people
