@@ -1,7 +1,7 @@
 """Prompts are files: front matter and named blocks, rendered strictly and in a sandbox."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,13 +10,27 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.values import Same
 from soorma_ai.kernel.ports import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from jinja2.runtime import Context
 
 SUFFIX = ".md.j2"
 SHORT_HASH = 8
+
+
+# Block that stays the same from question to question.
+_STABLE = "system"
+
+
+class _ParsedPrompt(Struct, frozen=True):
+    """Template with its globals, and the inputs of its stable block; None where more than inputs stands in it."""
+
+    template: "Template"
+    globals: Mapping[str, object]
+    stable_inputs: tuple[str, ...] | None
 
 
 class _PromptSource(Struct, frozen=True):
@@ -25,7 +39,7 @@ class _PromptSource(Struct, frozen=True):
     inputs: frozenset[str]
     hash: str
     body: str
-    template: "Template"
+    parsed: _ParsedPrompt
 
 
 class PromptFiles:
@@ -41,13 +55,13 @@ class PromptFiles:
             raise ConfigError(
                 f"prompt {prompt_id} declares the inputs {sorted(source.inputs)} and was given {sorted(inputs)}"
             )
-        return Prompt(source.prompt_id, source.version, source.hash, _fill(source.template, inputs), source.body)
+        return Prompt(source.prompt_id, source.version, source.hash, _fill(source.parsed, inputs), source.body)
 
     def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
         from jinja2 import TemplateError
 
         try:
-            return _fill(_parse(template), inputs)
+            return _fill(_parse(template, frozenset(inputs)), inputs)
         except (TemplateError, TypeError) as error:
             raise ConfigError(f"the template that was kept cannot be filled: {error!r}") from error
 
@@ -72,17 +86,51 @@ def packaged_prompts() -> Path:
     return inside if inside.is_dir() else inside.parent.parent / "prompts"
 
 
-def _fill(template: "Template", inputs: Mapping[str, object]) -> dict[str, str]:
-    context = template.new_context(dict(inputs))
-    return {name: "".join(block(context)).strip() for name, block in template.blocks.items()}
+def _fill(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> dict[str, str]:
+    stable = _fill_stable(parsed, inputs)
+    context = _context(parsed, inputs)
+    return {
+        name: stable if stable is not None and name == _STABLE else "".join(block(context)).strip()
+        for name, block in parsed.template.blocks.items()
+    }
 
 
-def _parse(body: str) -> "Template":
-    from jinja2 import StrictUndefined
+def _fill_stable(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> str | None:
+    """Return the stable block, which is filled once for the same inputs; None where these are not all plain values."""
+    if parsed.stable_inputs is None:
+        return None
+    values = tuple([inputs[name] for name in parsed.stable_inputs])
+    try:
+        hash(values)
+    except TypeError:  # lists and objects
+        return None
+    return _known_block(Same(parsed), *cast("tuple[Hashable, ...]", values))
+
+
+@lru_cache(maxsize=64, typed=True)
+def _known_block(same: Same[_ParsedPrompt], *values: Hashable) -> str:
+    inputs = dict(zip(same.it.stable_inputs or (), values, strict=True))
+    return "".join(same.it.template.blocks[_STABLE](_context(same.it, inputs))).strip()
+
+
+def _context(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> "Context":
+    template = parsed.template
+    return template.environment.context_class(
+        template.environment, {**parsed.globals, **inputs}, template.name, template.blocks
+    )
+
+
+def _parse(body: str, inputs: frozenset[str]) -> _ParsedPrompt:
+    from jinja2 import StrictUndefined, meta, nodes
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(body)
+    template = environment.from_string(body)
+    stable = [block for block in environment.parse(body).find_all(nodes.Block) if block.name == _STABLE]
+    parts = [nodes.Template(block.body).set_environment(environment) for block in stable]
+    used = {name for part in parts for name in meta.find_undeclared_variables(cast(nodes.Template, part))}
+    is_plain = len(stable) == 1 and used <= inputs
+    return _ParsedPrompt(template, dict(template.globals), tuple(sorted(used)) if is_plain else None)
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +148,7 @@ def _load(path: Path) -> _PromptSource:
             inputs=frozenset(cast(list[str], about["inputs"])),
             hash=hashlib.sha256(body.encode()).hexdigest(),
             body=body,
-            template=_parse(body),
+            parsed=_parse(body, frozenset(cast(list[str], about["inputs"]))),
         )
     except (yaml.YAMLError, TemplateError, KeyError, TypeError) as error:
         raise ConfigError(

@@ -38,7 +38,6 @@ class ChoreographyPlanner(BasePlanner):
         handling = context.handling
         happened = Trigger("The code of this planner asks for the next step.", said=trigger)
         if custom_context is not None:
-            await handling.read_values()
             handling.values.context = json_object("the custom context", custom_context)
         judged = await self._engine.decide(handling, happened, await self.ask_custom_context(handling))
         handling.trigger, handling.decided = happened, judged.decision

@@ -185,7 +185,6 @@ class BasePlanner(Agent):
         must_be_in_hand(goal, handling)
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
-        await handling.read_values()
         material = await planning.decide.material_now(handling, settings, chosen_agents(agents, goal))
         if material.offer.is_empty:
             raise planning.planner.HandlerPostponed(material.wanted)
@@ -243,13 +242,10 @@ class BasePlanner(Agent):
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
         """Return the result of the `custom_context` handler for the present plan, merged with the context of its
         decisions. The latter wins for keys of both."""
-        await handling.read_values()
         kept = handling.values.context
         if self._context_handler is None:
             return dict(kept)
-        given = await self._threads.call(
-            self._context_handler, await PlanContext.of(handling), PlatformContext(handling)
-        )
+        given = await self._threads.call(self._context_handler, PlanContext(handling), PlatformContext(handling))
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
@@ -269,7 +265,7 @@ class BasePlanner(Agent):
 
         async def transition(handling: Handling, trigger: Trigger, view: MachineView) -> None:
             seen = view.seen if view.states else None
-            plan = await PlanContext.of(handling)
+            plan = PlanContext(handling)
             what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
             await self._run(handling, handler, what, PlatformContext(handling))
 

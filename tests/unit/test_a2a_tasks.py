@@ -10,6 +10,7 @@ from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.parts import MOST_AS_DATA, part_of, small_part_of
 from soorma_ai.gateways.a2a.skills import LONGEST_DESCRIPTION, content_of, definitions_of, must_be_its_own, result_of
 from soorma_ai.gateways.a2a.tasks import FINAL, state_of
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
@@ -46,6 +47,21 @@ def test_goals_are_skills_and_nothing_else_is() -> None:
     assert [(skill.id, list(skill.tags)) for skill in card.skills] == [("a", ["orders", "others"]), ("b", ["orders"])]
     assert [one.id for one in early_card_of(FRONT, goals).skills] == ["a", "b"]
     assert [one.definition.event_name for one in goals_of(goals, ("b",))] == ["b"]
+
+
+def test_requests_of_tools_and_workers_are_skills_by_an_option_and_goals_have_precedence() -> None:
+    fact = EventDefinition(event_name="d", topic=EventTopic.BUSINESS_FACTS)
+    known_ones = [
+        known("b", EventRole.TAKES, "tool"),
+        known("a"),
+        known("a", EventRole.TAKES, "tool"),
+        known("c", EventRole.MAKES),
+        RegisteredEvent("agent", AgentKind.AGENT, EventRole.TAKES, fact),
+    ]
+    found = goals_of(known_ones, None, with_requests=True)
+    assert [(one.id, list(one.tags)) for one in card_of(FRONT, found).skills] == [("a", ["orders"]), ("b", ["tool"])]
+    assert [one.id for one in early_card_of(FRONT, found).skills] == ["a", "b"]
+    assert goals_of(known_ones, ("c",), with_requests=True) == []
 
 
 def test_a_card_of_ours_is_read_as_it_was_written() -> None:

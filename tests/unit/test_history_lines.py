@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -12,20 +13,24 @@ from hypothesis import strategies as st
 from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.prompting import history
+from soorma_ai.kernel.rules.prompting.digests import digest_of
 from soorma_ai.kernel.rules.prompting.history import (
+    NOTHING_EARLIER,
     OUTLINE_TOKENS,
     RESULT_TOKENS,
     SAYING,
     SAYING_CHARS,
+    EarlierSteps,
     HistoryLine,
     StepLines,
     first_to_read,
     show_result,
 )
 from soorma_ai.kernel.rules.prompting.outline import length_of
+from soorma_ai.kernel.rules.prompting.plan_text import HistoryText, tell_parts_of, tell_plan
 from soorma_ai.kernel.rules.prompting.references import brings_result
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text
-from unit.kit import NOW
+from unit.kit import NOW, plan
 
 ROOM = HISTORY_TOKENS * CHARS_PER_TOKEN
 COUNT = re.compile(r"Steps? (?:1 to )?(\d+) (?:is|are) not shown\.")
@@ -35,8 +40,12 @@ def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, not
     return Step("p-1", ordinal, kind, NOW, "part.asked", data, note)
 
 
-def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
-    return history.history_lines([StepLines(one) for one in steps], room)
+def history_lines(
+    steps: Sequence[Step], room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER
+) -> list[HistoryLine]:
+    text = HistoryText(room, earlier)
+    text.add([StepLines(one) for one in steps])
+    return text.lines
 
 
 def body(lines: Sequence[HistoryLine]) -> list[HistoryLine]:
@@ -62,6 +71,23 @@ def within(fenced: str) -> Json:
     found = re.fullmatch(r"(?:[^<]* )?<data>([^<]*)</data>", fenced)
     assert found, fenced
     return json.loads(found[1])
+
+
+def calls_of(run: Callable[[], object]) -> int:
+    """The number of calls within a function."""
+    counted = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return counted
 
 
 def size(lines: Sequence[HistoryLine]) -> int:
@@ -118,6 +144,54 @@ def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Ste
             since = 0
         before = body(lines)
     assert history_lines(steps, room) == history_lines([*steps], room)
+
+
+@settings(max_examples=25)
+@given(plans, st.integers(100, 8_000), st.integers(0, 30))
+def test_a_history_that_grows_is_the_same_as_one_that_is_made_at_once(
+    steps: list[Step], room: int, hidden: int
+) -> None:
+    known = [StepLines(one) for one in steps]
+    earlier = history.add_earlier(NOTHING_EARLIER, known[:hidden])
+    growing = HistoryText(room, earlier)
+    for count in range(hidden, len(known) + 1):
+        growing.add(known[hidden:count])
+        if count % 9 and count < len(known):
+            continue
+        fresh = HistoryText(room, earlier)
+        fresh.add([StepLines(one) for one in steps[hidden:count]])
+        assert (growing.lines, growing.has_outlines) == (fresh.lines, fresh.has_outlines)
+        assert growing.text == fresh.text == "\n".join(line.whole for line in fresh.lines)
+        assert growing.digest == fresh.digest == digest_of(fresh.text)
+
+
+def test_a_decision_after_many_steps_costs_as_much_as_after_a_few() -> None:
+    known = [StepLines(step(number, {"n": number})) for number in range(1, 127)]
+    tell_plan(plan(), known[:20])
+    early = calls_of(lambda: tell_plan(plan(), known[:22]))
+    tell_plan(plan(), known[:124])
+    # A collection of garbage in between is a few calls.
+    assert calls_of(lambda: tell_plan(plan(), known)) <= early + 10
+
+
+@pytest.mark.parametrize("kind", [StepKind.GOAL, StepKind.REPLIED])
+@pytest.mark.parametrize("data", [{"n": 1}, {"text": "x" * 9_000}])
+def test_a_told_step_knows_its_data_before_and_after_its_lines_are_made(data: Json, kind: StepKind) -> None:
+    one, same = StepLines(step(1, data, kind)), json.loads(json.dumps(data))
+    found = [one.brings(same), one.brings({"n": 2})]
+    if one.is_told:
+        assert one.lines.whole.text.startswith("step1")
+    assert [one.brings(same), one.brings({"n": 2})] == found == [one.is_told, False]
+
+
+def test_the_text_of_a_plan_is_made_anew_for_another_room_and_other_steps() -> None:
+    known = [StepLines(step(number, {"text": "x" * 900})) for number in range(1, 40)]
+    texts = [tell_plan(plan(), known[:count], room).history for count, room in ((39, 9_000), (39, 900), (20, 9_000))]
+    fresh = [[StepLines(step(n, {"text": "x" * 900})) for n in range(1, last)] for last in (40, 40, 21)]
+    assert texts == [tell_plan(plan(), one, room).history for one, room in zip(fresh, (9_000, 900, 9_000), strict=True)]
+    parts = [step for step in known if step.ordinal % 2]
+    assert tell_parts_of(plan(), parts).history.count("\n") == 19
+    assert tell_plan(plan(), known[:20], 9_000).history == texts[2]
 
 
 def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then_counted() -> None:
@@ -206,6 +280,6 @@ def test_facts_of_steps_that_were_not_read_stay_and_have_a_bound() -> None:
     people = [StepLines(step(n, {"text": "y" * 400}, StepKind.ANSWERED, "respond")) for n in range(1, 100)]
     earlier = history.add_earlier(history.NOTHING_EARLIER, people)
     assert history.add_earlier(history.add_earlier(history.NOTHING_EARLIER, people[:50]), people[50:]) == earlier
-    lines = history.history_lines([StepLines(step(100))], HISTORY_TOKENS, earlier)
+    lines = history_lines([step(100)], HISTORY_TOKENS, earlier)
     assert ordinal_of(lines[0]) == 1 and hidden_in(lines) == 99
     assert size(body(lines)) <= history.PEOPLE_TOKENS * CHARS_PER_TOKEN + 100

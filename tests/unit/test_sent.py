@@ -11,15 +11,9 @@ from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, Jou
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import (
-    LONG,
-    digest_messages,
-    ends_blank,
-    retold_answer,
-    trim_blanks,
-    write_down,
-)
+from soorma_ai.kernel.rules.decisions.sent import LONG, ends_blank, retold_answer, trim_blanks, write_down
 from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
 

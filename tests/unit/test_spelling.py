@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.prompting.fence import fence
-from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size, size_of_text, spell
+from soorma_ai.kernel.rules.prompting.spelling import (
+    CHARS_PER_TOKEN,
+    clip_to_size,
+    size_of_spelled,
+    size_of_text,
+    spell,
+)
 
 TEXTS = {
     "English": "Please refund the customer because the parcel arrived damaged on Monday, and the box was open.",
@@ -64,3 +70,8 @@ def test_a_spelling_is_the_same_json_without_what_a_prompt_must_not_hold(text: s
     assert json.loads(spelled) == {text: [text]}
     assert not any(sign in spelled for sign in "<\x00\n\x7f\x85\u2028\u2029") and spelled.encode()
     assert size_of_text(spelled) >= len(spelled)
+
+
+@given(st.text() | st.text('<\n"\\\x00\x7f\x1fab\t', max_size=30))
+def test_the_size_of_a_spelling_is_known_without_it(text: str) -> None:
+    assert size_of_spelled(text) == size_of_text(spell(text))

@@ -9,8 +9,9 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import digest_messages, retold_answer
+from soorma_ai.kernel.rules.decisions.sent import retold_answer
 from soorma_ai.kernel.rules.plans.joins import tell_results
+from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.plans import own_plan
@@ -76,7 +77,8 @@ async def _results(services: Services, plan: PlanRecord, sent: Sent) -> Json:
     if sent.join_id is None:
         return None
     join = await plans.expectation(sent.join_id)
-    fired = (await plans.join_progress(plan.plan_id, sent.join_id)).fired
+    state = await plans.state(plan.plan_id)
+    fired = state.joins[sent.join_id].fired if state and sent.join_id in state.joins else None
     if join is None or fired is None:
         return None
     return [*tell_results(join, await plans.branches_that_came(plan.plan_id, join.id), fired)]

@@ -10,8 +10,8 @@ from soorma_ai.kernel.domain.history import JournalEntry, Sent, Step
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import digest_of
 from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.digests import digest_of
 from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines, add_earlier
 
 

@@ -1,4 +1,4 @@
-"""Agent cards: the offer of a platform in the protocol's terms. Goals are skills."""
+"""Agent cards: the offer of a platform in the protocol's terms. Goals are skills, and requests by an option."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,6 +20,7 @@ from msgspec import Struct
 from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
 from soorma_ai.gateways.a2a.parts import JSON, TEXT
 from soorma_ai.gateways.a2a.tasks import struct_of
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
@@ -42,13 +43,25 @@ class Front(Struct, frozen=True):
     tokens: TokenSources | None
 
 
-def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> list[RegisteredEvent]:
-    """Return the offered goals, by name."""
-    goals = (one for one in known if one.role is EventRole.TAKES_AS_GOAL)
-    return sorted(
-        (one for one in goals if only is None or one.definition.event_name in only),
-        key=lambda one: (one.definition.event_name, one.agent),
-    )
+def goals_of(
+    known: Iterable[RegisteredEvent], only: Sequence[str] | None, *, with_requests: bool = False
+) -> list[RegisteredEvent]:
+    """Return the offered goals, by name; `with_requests` also the requests to tools and workers. A goal has precedence
+    over a request of its name."""
+    wanted = [one for one in known if only is None or one.definition.event_name in only]
+    found = [one for one in wanted if is_goal(one)]
+    if with_requests:
+        names = {one.definition.event_name for one in found}
+        found += [one for one in wanted if _is_request(one) and one.definition.event_name not in names]
+    return sorted(found, key=lambda one: (one.definition.event_name, one.agent))
+
+
+def is_goal(one: RegisteredEvent) -> bool:
+    return one.role is EventRole.TAKES_AS_GOAL
+
+
+def _is_request(one: RegisteredEvent) -> bool:
+    return one.role is EventRole.TAKES and one.definition.topic is EventTopic.ACTION_REQUESTS
 
 
 def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:

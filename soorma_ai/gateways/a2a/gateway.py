@@ -18,12 +18,14 @@ from starlette.routing import Route
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, span
+from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
-from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
+from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of
 from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, GoalOffer, PlanTasks, as_a2a, caller_of
 from soorma_ai.gateways.a2a.large import with_data_as_text
 from soorma_ai.gateways.a2a.looking import turn_of
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import digest, json_object
@@ -36,13 +38,24 @@ PATIENCE = timedelta(minutes=5)
 _CARD_AGE = "max-age=60"
 
 
+class GatewayOptions(AgentOptions, total=False):
+    """Options of an `A2AGateway`, beside those of every agent."""
+
+    requests: bool
+    """True: requests to tools and workers are skills, too."""
+    url: str | None
+    """Public address of the server, if it differs from the called one."""
+    patience: timedelta
+    """Longest wait of a caller for its answer; 5 minutes by default."""
+
+
 class A2AGateway(Agent):
     """Serves goals to foreign agents by A2A: goals are skills, plans are tasks, questions are INPUT_REQUIRED.
 
     `skills` are the offered goals, by default all of the caller's tenant; the public card lists those of `tenant_id`
-    (else of tenant default). A message without a skill means `default`, or the only one. `url` is the server's public
-    address, if it differs from the called one. A waiting caller gets its answer after `patience` at the latest, with
-    the task in its state by then.
+    (else of tenant default). With `requests`, the requests to tools and workers are skills, too. A message without a
+    skill means `default`, or the only one. `url` is the server's public address, if it differs from the called one. A
+    waiting caller gets its answer after `patience` at the latest, with the task in its state by then.
     """
 
     def __init__(
@@ -52,15 +65,15 @@ class A2AGateway(Agent):
         *,
         skills: Collection[str] | None = None,
         default: str | None = None,
-        url: str | None = None,
-        patience: timedelta = PATIENCE,
-        **options: Unpack[AgentOptions],
+        **options: Unpack[GatewayOptions],
     ) -> None:
-        super().__init__(name, description, **options)
-        self._only = tuple(skills) if skills is not None else None
-        self._url = url.rstrip("/") if url else None
-        self._patience = span("patience", name, patience).total_seconds()
-        self._tasks = PlanTasks(GoalOffer(self._only, default, self._patience))
+        must_know(f"agent {name}", options, GatewayOptions)
+        super().__init__(name, description, **options_of(AgentOptions, options))
+        self._url = (options.get("url") or "").rstrip("/")
+        self._patience = span("patience", name, options.get("patience", PATIENCE)).total_seconds()
+        only = tuple(skills) if skills is not None else None
+        self._offer = GoalOffer(only, default, self._patience, with_requests=options.get("requests", False))
+        self._tasks = PlanTasks(self._offer)
         contexts = _Contexts(self)
         self._application = Starlette(
             routes=[
@@ -117,7 +130,7 @@ class A2AGateway(Agent):
 
     async def _public_goals(self, request: Request) -> list[RegisteredEvent]:
         registry = visit_of(request).services.store.registry
-        return goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id), self._only)
+        return self._offer.goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id))
 
     async def _send(self, request: Request) -> Response:
         """Take a task of the early form, and answer with its state at the end of its turn."""

@@ -1,6 +1,6 @@
 """Operations of the protocol. Each reads plans or steers them; there is no other store of tasks."""
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from secrets import token_hex
 from typing import NoReturn
@@ -45,7 +45,7 @@ from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import Forbidden, Held, LocalProtocolError, NotFound, SoormaError, TransientError
-from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of
+from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of, is_goal
 from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
 from soorma_ai.gateways.a2a.looking import find, follow, turn_of
 from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
@@ -73,11 +73,16 @@ NOTE = "note"
 
 
 class GoalOffer(Struct, frozen=True):
-    """Offered goals: all of a tenant, or `only` these; and the goal of a message without a skill."""
+    """Offered goals: all of a tenant, or `only` these; and the goal of a message without a skill. `with_requests`:
+    requests to tools and workers are offered as well."""
 
     only: tuple[str, ...] | None
     default: str | None
     patience: float
+    with_requests: bool = False
+
+    def goals_of(self, known: Iterable[RegisteredEvent]) -> list[RegisteredEvent]:
+        return goals_of(known, self.only, with_requests=self.with_requests)
 
 
 class PlanTasks(RequestHandler):
@@ -118,7 +123,7 @@ class PlanTasks(RequestHandler):
             if standing.is_final:
                 raise TaskNotCancelableError(f"the task is over: {TaskState.Name(standing.state)}")
             try:
-                was_going = await client.cancel(standing.plan.plan_id)
+                was_going = await _cancel(client, standing)
             except NotFound as error:
                 raise TaskNotCancelableError("people have not approved the goal yet") from error
             if not was_going:
@@ -195,7 +200,7 @@ class PlanTasks(RequestHandler):
 
     async def goals(self, client: Client) -> list[RegisteredEvent]:
         known = await client.services.store.registry.all_events(client.person.tenant_id)
-        return goals_of(known, self._offer.only)
+        return self._offer.goals_of(known)
 
     async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
         """Take a message: a goal, or the answer to a question of a task. With `names_gates`, an approval must name its
@@ -217,6 +222,8 @@ class PlanTasks(RequestHandler):
             raise InvalidParamsError(f"contextId: give up to {LONGEST_ID} printable characters")
         payload = payload_of(words, data, goal.definition.payload_schema)
         try:
+            if not is_goal(goal):
+                return await client.ask(name, payload, session_id=context, idempotency_key=key)
             plan = await client.submit(name, payload, session_id=context, idempotency_key=key, planner=goal.agent)
         except Held as held:
             return held.request_id
@@ -228,7 +235,7 @@ class PlanTasks(RequestHandler):
         """Return the goal of a message. Raise InvalidParamsError for an ambiguous one."""
         named, planner = about.get(SKILL) or self._offer.default, about.get(PLANNER)
         fitting = [one for one in goals if named in (None, one.definition.event_name) and planner in (None, one.agent)]
-        if len(fitting) == 1:
+        if len(fitting) == 1 or (len(by_name(fitting)) == 1 and not is_goal(fitting[0])):
             return fitting[0]
         names = ", ".join(by_name(goals)) or "none"
         if not fitting:
@@ -237,6 +244,12 @@ class PlanTasks(RequestHandler):
             raise InvalidParamsError(f"say in the message's metadata which {SKILL!r} is meant: {names}")
         who = ", ".join(one.agent for one in fitting)
         raise InvalidParamsError(f"say in the message's metadata which {PLANNER!r} is meant: {who}")
+
+
+async def _cancel(client: Client, standing: PlanTaskState) -> bool:
+    if standing.is_request:
+        return await client.cancel_request(standing.task_id)
+    return await client.cancel(standing.plan.plan_id)
 
 
 async def _answer(
@@ -249,9 +262,11 @@ async def _answer(
         raise InvalidParamsError(f"contextId: the task belongs to {standing.context_id}")
     answer_id = derived_id("a2a answer", client.person.tenant_id, client.person.user_id, message.message_id)
     # After the questions were read: one that is opened by this answer is none of them.
-    if await _was_said_before(client, standing, answer_id):
+    if await _was_said_before(client, standing, answer_id, about):
         return
     asked = _find_question(standing, about)
+    if standing.is_request and asked.wait_id != gate_id(standing.task_id) and WAIT_ID not in about:
+        raise InvalidParamsError(f"say in the message's metadata which {WAIT_ID!r} is meant: {asked.wait_id}")
     if names_gates and asked.digest is not None and WAIT_ID not in about:
         raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
     payload, decision = answer_of(asked, words, data, about)
@@ -265,13 +280,16 @@ async def _answer(
         raise UnsupportedOperationError(f"the answer came {outcome}: {outcome.detail}")
 
 
-async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str) -> bool:
-    """Tell whether an answer has counted: in the tree of the plan, or for the goal's approval by people."""
+async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str, about: JsonObject) -> bool:
+    """Tell whether an answer has counted: in the tree of the plan, for the goal's approval by people, or for the named
+    question of a request."""
     plan, plans = standing.plan, client.services.store.plans
-    gate = await plans.expectation(gate_id(plan.goal_id))
-    if gate is not None and gate.answer is not None and gate.answer.answer_id == answer_id:
-        return True
-    return await plans.was_answered(plan.root_plan_id, answer_id)
+    named = about.get(WAIT_ID) if standing.is_request else None
+    for wait_id in (gate_id(plan.goal_id), *([named] if isinstance(named, str) else [])):
+        asked = await plans.expectation(wait_id)
+        if asked is not None and asked.answer is not None and asked.answer.answer_id == answer_id:
+            return True
+    return not standing.is_request and await plans.was_answered(plan.root_plan_id, answer_id)
 
 
 def _find_question(standing: PlanTaskState, about: JsonObject) -> Wait:

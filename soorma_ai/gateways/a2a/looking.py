@@ -1,17 +1,21 @@
 """Tasks as they are kept: found by their ids, and followed until they are over."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 
 from a2a.types import TaskState
 
 from soorma_ai.agents.mounts import Visit
+from soorma_ai.context_parts.progress import ActionStatus
 from soorma_ai.errors import NotFound
-from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState
+from soorma_ai.features.tracking.progress import action
+from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.waits.gates import gate_id
@@ -19,16 +23,17 @@ from soorma_ai.kernel.runtime.client.client import REQUESTS, Client
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import own_plan
 
-# What came is told at once; this is for what no event told.
+# What came is told at once; this is for what no event told. Only the reply of a request wakes.
 LOOK_AGAIN_SECONDS = 5.0
+LOOK_AT_REQUEST_SECONDS = 1.0
 
 
 async def find(client: Client, task_id: str) -> PlanTaskState:
-    """Return the state of a task: a plan, or a goal before its approval by people. Raise NotFound."""
+    """Return the state of a task: a plan, a goal before its approval by people, or a request. Raise NotFound."""
     try:
         plan = await own_plan(client.services, client.person, task_id)
     except NotFound:
-        return await _find_held(client, task_id)
+        return await _find_sent(client, task_id)
     return await _plan_task_state(client, plan, task_id)
 
 
@@ -38,18 +43,26 @@ async def follow(
     """Yield the state of a task now, and after every change, until its end or the end of the time."""
     clock = client.services.clock
     end = None if seconds is None else clock.monotonic() + seconds
-    root, last = (await find(client, task_id)).plan.root_plan_id, None
-    with visit.follow(root) as woken:
+    begun, last = await find(client, task_id), None
+    longest = LOOK_AT_REQUEST_SECONDS if begun.is_request else LOOK_AGAIN_SECONDS
+    with _changes(visit, client, begun) as woken:
         while True:
             standing = await find(client, task_id)
             mark = (standing.state, tuple(wait.wait_id for wait in standing.asked))
             if mark != last:
                 last = mark
                 yield standing
-            left = LOOK_AGAIN_SECONDS if end is None else min(LOOK_AGAIN_SECONDS, end - clock.monotonic())
+            left = longest if end is None else min(longest, end - clock.monotonic())
             if standing.is_final or left <= 0:
                 return
             await until(woken, clock, left)
+
+
+def _changes(visit: Visit, client: Client, standing: PlanTaskState) -> AbstractContextManager[asyncio.Event]:
+    """An event that is set when a task may have changed."""
+    if standing.is_request:
+        return client.services.signals.notice_of(standing.task_id)
+    return visit.follow(standing.plan.root_plan_id)
 
 
 async def turn_of(
@@ -77,21 +90,49 @@ async def _plan_task_state(client: Client, plan: PlanRecord, task_id: str) -> Pl
     return PlanTaskState(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
 
 
-async def _find_held(client: Client, goal_id: str) -> PlanTaskState:
-    """Return the state of a goal with an approval, known by its own id from the beginning."""
-    plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
-    reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
-    goal = request_of(gate)
-    if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or goal is None or not goal.target:
+async def _find_sent(client: Client, sent_id: str) -> PlanTaskState:
+    """Return the state of a request, or of a goal with an approval, known by its own id from the beginning."""
+    plans, missing = client.services.store.plans, f"no task {sent_id} of {client.person.user_id}"
+    reply, gate = await plans.expectation(sent_id), await plans.expectation(gate_id(sent_id))
+    if reply is None or reply.kind is not ExpectationKind.CLIENT:
         raise NotFound(missing)
     check(client.person, REQUESTS["reply"], reply, missing)
-    begun = await plans.plan(plan_id_of(goal.id, goal.target))
+    sent = request_of(gate) or await client.services.store.events.event(sent_id)
+    if sent is None or (sent.target and gate is None):
+        raise NotFound(missing)
+    if sent.target is None or gate is None:
+        return await _request_task_state(client, sent, reply, gate)
+    begun = await plans.plan(plan_id_of(sent.id, sent.target))
     if begun is not None:
-        return await _plan_task_state(client, begun, goal_id)
-    plan = before_it_began(goal, goal.target)
+        return await _plan_task_state(client, begun, sent_id)
+    plan = before_it_began(sent, sent.target)
     if gate.status is ExpectationStatus.OPEN:
-        return PlanTaskState(goal_id, plan, _questions([gate]))
-    return PlanTaskState(goal_id, plan, rejected=_rejection(gate))
+        return PlanTaskState(sent_id, plan, _questions([gate]))
+    return PlanTaskState(sent_id, plan, rejected=_rejection(gate))
+
+
+async def _request_task_state(
+    client: Client, request: EventEnvelope, expected: Expectation, gate: Expectation | None
+) -> PlanTaskState:
+    """Return the state of a request to a tool or a worker."""
+    store = client.services.store
+    reply = await store.events.event(expected.met_by) if expected.met_by else None
+    handed = await store.events.receivers_of([request.id])
+    found = action(request, expected, reply, handed, None)
+    result = content_of(reply.data) if reply and found.status is ActionStatus.COMPLETED else None
+    sent = SentRequest(request, found, result)
+    rejected = _rejection(gate) if gate and found.status is ActionStatus.FAILED else None
+    asked = [] if found.status.is_final else await _asked_by(client, request.id, gate)
+    return PlanTaskState(request.id, sent, _questions(asked), rejected)
+
+
+async def _asked_by(client: Client, request_id: str, gate: Expectation | None) -> list[Expectation]:
+    """Return the open approval of a request, and the open questions of its workers."""
+    plans = client.services.store.plans
+    found = [gate] if gate is not None and gate.status is ExpectationStatus.OPEN else []
+    for agent in await plans.agents_of_task(request_id):
+        found += await plans.task_expectations(agent, request_id)
+    return found
 
 
 def _rejection(gate: Expectation) -> str | None:

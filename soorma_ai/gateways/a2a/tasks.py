@@ -1,4 +1,4 @@
-"""Tasks: plans, and the questions of their trees, as the protocol tells them."""
+"""Tasks: plans and requests, and their questions, as the protocol tells them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -9,10 +9,12 @@ from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from soorma_ai.context_parts.progress import Action, ActionStatus
 from soorma_ai.gateways.a2a.parts import small_part_of
+from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, Wait
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 FINAL = frozenset(
     {
@@ -28,14 +30,72 @@ RESULT = "result"
 MOST_MESSAGES = 100
 
 
+_STATUS = {
+    ActionStatus.PENDING: PlanStatus.PENDING,
+    ActionStatus.RUNNING: PlanStatus.RUNNING,
+    ActionStatus.COMPLETED: PlanStatus.COMPLETED,
+    ActionStatus.FAILED: PlanStatus.FAILED,
+    ActionStatus.CANCELLED: PlanStatus.CANCELLED,
+    ActionStatus.TIMED_OUT: PlanStatus.FAILED,
+}
+
+
+class SentRequest(msgspec.Struct, frozen=True):
+    """Request to a tool or a worker, with the names of a plan."""
+
+    request: EventEnvelope
+    action: Action
+    result: Json
+
+    @property
+    def plan_id(self) -> str:
+        return self.request.id
+
+    @property
+    def root_plan_id(self) -> str:
+        return self.request.id
+
+    @property
+    def goal_id(self) -> str:
+        return self.request.id
+
+    @property
+    def goal_event(self) -> str:
+        return self.request.type
+
+    @property
+    def goal_data(self) -> JsonObject:
+        return self.request.data
+
+    @property
+    def lineage(self) -> Lineage:
+        return self.request.lineage
+
+    @property
+    def status(self) -> PlanStatus:
+        return _STATUS[self.action.status]
+
+    @property
+    def reason(self) -> str | None:
+        return self.action.error
+
+    @property
+    def updated_at(self) -> datetime:
+        return self.action.ended_at or self.action.requested_at
+
+
 class PlanTaskState(msgspec.Struct, frozen=True):
     """State of a task. `task_id` is the plan's id, or the goal's after an approval by people. `rejected` is the reason
     for the goal's refusal."""
 
     task_id: str
-    plan: PlanRecord
+    plan: PlanRecord | SentRequest
     asked: tuple[Wait, ...] = ()
     rejected: str | None = None
+
+    @property
+    def is_request(self) -> bool:
+        return isinstance(self.plan, SentRequest)
 
     @property
     def context_id(self) -> str:
@@ -52,8 +112,8 @@ class PlanTaskState(msgspec.Struct, frozen=True):
         return self.state in FINAL
 
 
-def context_of(plan: PlanRecord) -> str:
-    """Return the conversation of a plan: one of its own without a session."""
+def context_of(plan: PlanRecord | SentRequest) -> str:
+    """Return the conversation of a plan or a request: one of its own without a session."""
     return plan.lineage.session_id or plan.plan_id
 
 
@@ -83,8 +143,15 @@ def task_of(standing: PlanTaskState, told: Sequence[Message] = ()) -> Task:
         status=status_of(standing),
         artifacts=artifacts_of(standing),
         history=list(told[-MOST_MESSAGES:]),
-        metadata=struct_of({"goal": standing.plan.goal_event, "plan_id": standing.plan.plan_id}),
+        metadata=struct_of(_about(standing)),
     )
+
+
+def _about(standing: PlanTaskState) -> JsonObject:
+    plan = standing.plan
+    if standing.is_request:
+        return {"request": plan.goal_event}
+    return {"goal": plan.goal_event, "plan_id": plan.plan_id}
 
 
 def status_of(standing: PlanTaskState) -> TaskStatus:

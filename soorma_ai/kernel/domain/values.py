@@ -50,7 +50,7 @@ _encode, _decode = Encoder().encode, Decoder().decode
 _SAFE_INTEGER = 2**53 - 1
 _MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
-# With options, `json.dumps` makes an encoder for each value.
+# With options, `json.dumps` makes an encoder for each value. In one shot, `iterencode` is all of `encode`.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _AS_IT_STANDS = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _IN_CHUNKS = json.JSONEncoder(default=str)
@@ -168,7 +168,16 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_finite,
 
 def compact(value: Json) -> str:
     """Return the one spelling of a value: sorted keys, no spaces, ASCII."""
-    return _COMPACT.encode(value)
+    return "".join(_COMPACT.iterencode(value, True))
+
+
+def copy_json(value: T) -> T:
+    """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
+    if isinstance(value, dict):
+        return cast(T, {key: copy_json(one) for key, one in cast(JsonObject, value).items()})
+    if isinstance(value, list):
+        return cast(T, [copy_json(one) for one in cast(list[Json], value)])
+    return value
 
 
 def digest(value: Json) -> str:
@@ -212,7 +221,7 @@ def _is_too_deep(value: Json) -> bool:
 
 def _can_be_spelled(value: Json) -> bool:
     try:
-        _AS_IT_STANDS.encode(value).encode()
+        "".join(_AS_IT_STANDS.iterencode(value, True)).encode()
     except ValueError:  # also for an integer that is too long to be spelled
         return False
     return True
@@ -283,7 +292,7 @@ def leads_into(items: Sequence[Json], part: str) -> bool:
 def _spell_canonically(value: Json) -> bytes:
     """Return the RFC 8785 form. For ASCII text and small integers, JSON with sorted keys is this form already, and far
     quicker."""
-    spelled = _CANONICAL.encode(value)
+    spelled = "".join(_CANONICAL.iterencode(value, True))
     if spelled.isascii() and _has_plain_numbers(value):
         return spelled.encode()
     import rfc8785  # most values do without it
@@ -294,13 +303,17 @@ def _spell_canonically(value: Json) -> bytes:
 def _has_plain_numbers(value: Json) -> bool:
     left: list[Json] = [value]
     while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            left += item.values()
-        elif isinstance(item, list):
-            left += item
-        elif isinstance(item, float) or (isinstance(item, int) and abs(item) > _SAFE_INTEGER):
-            return False
+        match left.pop():
+            case dict() as item:
+                left += item.values()
+            case list() as item:
+                left += item
+            case float():
+                return False
+            case int() as item if not -_SAFE_INTEGER <= item <= _SAFE_INTEGER:
+                return False
+            case _:
+                pass
     return True
 
 

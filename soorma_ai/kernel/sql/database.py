@@ -13,6 +13,7 @@ from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.ports import Delivery, Hands, Note
 from soorma_ai.kernel.sql import arrivals
 from soorma_ai.kernel.sql.connection import Connection, Features, Reader
+from soorma_ai.kernel.sql.plan_states import PlanStates
 from soorma_ai.kernel.sql.tables import audit
 from soorma_ai.kernel.sql.tables.registry import EventCache, Routes
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -26,7 +27,7 @@ NOTHING = Arrival()
 class Database(ABC):
     """Transactions of one store, with the arrival of published events. It `keeps` the read registry, if every change by
     another process comes with a number. If it `guards` its rows, a transaction sees those in its scope. `features` are
-    the active ones."""
+    the active ones. `states` are the plans in hand; None where other processes write too."""
 
     guards = False
 
@@ -36,6 +37,7 @@ class Database(ABC):
         self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
         self.known = EventCache(self.routes, keeps=keeps)
+        self.states: PlanStates | None = None
         self._hands: Hands | None = None
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:
@@ -49,6 +51,11 @@ class Database(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether a read row has come to the plans in hand: no transaction is on its way."""
+        return False
 
     @abstractmethod
     async def transact(

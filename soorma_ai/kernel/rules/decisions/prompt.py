@@ -33,22 +33,11 @@ from soorma_ai.kernel.rules.prompting.fence import (
     name_in_prompt,
     with_name,
 )
-from soorma_ai.kernel.rules.prompting.history import (
-    OUTLINE_TOKENS,
-    SAYING_CHARS,
-    EarlierSteps,
-    HistoryLine,
-    StepLines,
-    history_lines,
-    is_outline,
-    name_data,
-    show_result,
-)
+from soorma_ai.kernel.rules.prompting.history import SAYING_CHARS, EarlierSteps, StepLines, is_outline, show_result
 from soorma_ai.kernel.rules.prompting.outline import SMALLEST_ROOM, shorten
-from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size
+from soorma_ai.kernel.rules.prompting.plan_text import PlanText, tell_parts_of, tell_plan
+from soorma_ai.kernel.rules.prompting.spelling import clip_to_size
 from soorma_ai.kernel.rules.schemas.bounded import show
-
-GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 
 # Inputs that a plan's rows hold, and those that differ from call to call.
 _OF_ROWS = frozenset({"goal", "history", "trigger", "remembered"})
@@ -61,7 +50,8 @@ GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 
 
 class StoredInputs(Struct, frozen=True):
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
-    the `text`, the words `said` and the join that it tells of. `room` is that of the history."""
+    the `text`, the words `said` and the join that it tells of. `room` is that of the history. Some `digests` are
+    known."""
 
     names: frozenset[str]
     first: int
@@ -70,6 +60,7 @@ class StoredInputs(Struct, frozen=True):
     said: str = ""
     join_id: str | None = None
     room: int = HISTORY_TOKENS
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Inputs(Struct, frozen=True):
@@ -99,23 +90,31 @@ class Occasion(Struct, frozen=True, dict=True):
     @cached_property
     def texts(self) -> "OccasionTexts":
         """Return the goal, the history and the trigger as a model is told them."""
-        earlier = _steps_before(self.history, self.trigger)
-        return OccasionTexts(
-            show_result(0, self.plan.goal_data, GOAL_TOKENS, OUTLINE_TOKENS),
-            history_lines(earlier, self.history_tokens, self.earlier),
-            _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
-        )
+        steps, trigger = self.history, self.trigger
+        tell, told, step = tell_plan, steps, None
+        if trigger.join_id is not None:
+            tell, told = tell_parts_of, [step for step in steps if step.join_id != trigger.join_id]
+        elif self._last_brought_it:
+            told, step = steps[:-1], steps[-1]
+        text = tell(self.plan, told, self.history_tokens, self.earlier)
+        return OccasionTexts(text, _data_of(trigger, step))
+
+    @cached_property
+    def _last_brought_it(self) -> bool:
+        """Tell whether the last step is that of the trigger."""
+        steps, data = self.history, self.trigger.data
+        return bool(steps) and data is not None and steps[-1].brings(data)
 
     @property
     def made(self) -> StoredInputs:
         """Return what of it can be made again. A trigger that no step holds is none of that."""
-        steps, trigger = self.history, self.trigger
-        is_told = trigger.join_id is not None or len(_steps_before(steps, trigger)) < len(steps)
-        names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
+        steps, trigger, digests = self.history, self.trigger, self.texts.plan.digests
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
-        if not is_told:
-            return StoredInputs(names, first, last, room=self.history_tokens)
-        return StoredInputs(names, first, last, trigger.text, trigger.said, trigger.join_id, self.history_tokens)
+        if trigger.join_id is None and not self._last_brought_it:
+            return StoredInputs(_OF_ROWS - {"trigger"}, first, last, room=self.history_tokens, digests=digests)
+        return StoredInputs(
+            _OF_ROWS, first, last, trigger.text, trigger.said, trigger.join_id, self.history_tokens, digests
+        )
 
 
 class ModelView(Struct, frozen=True):
@@ -128,23 +127,22 @@ class ModelView(Struct, frozen=True):
     lookups: int = 0
 
 
-class OccasionTexts(Struct, frozen=True, dict=True):
-    goal: str
-    history: Sequence[HistoryLine]
+class OccasionTexts(Struct, frozen=True):
+    plan: PlanText
     trigger: str
 
-    @cached_property
+    @property
     def has_outlines(self) -> bool:
         """Tell whether there is more of something than is told."""
-        return any(line.has_outline for line in self.history) or any(map(is_outline, (self.goal, self.trigger)))
+        return self.plan.has_outlines or is_outline(self.trigger)
 
 
 def tell(occasion: Occasion) -> JsonObject:
     """Return the inputs that tell of what was so far."""
-    plan, trigger, told = occasion.plan, occasion.trigger, occasion.texts
+    trigger, told = occasion.trigger, occasion.texts
     return {
-        "goal": {"name": name_in_prompt(plan.goal_event), "data": told.goal},
-        "history": "\n".join(line.whole for line in told.history),
+        "goal": told.plan.goal,
+        "history": told.plan.history,
         "trigger": {
             "text": with_name(trigger.text, trigger.name),
             "said": fence(trigger.said, SAYING_CHARS) if trigger.said else "",
@@ -156,29 +154,18 @@ def tell(occasion: Occasion) -> JsonObject:
 
 def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instructions: str, strategy: str) -> Inputs:
     """Return the inputs that the decide prompt declares."""
-    showing = view.showing
-    plan = occasion.plan
+    plan, showing = occasion.plan, view.showing
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
     free = None if most is None else max(0, most - occasion.in_flight)
-    kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
     values: JsonObject = {
         **tell(occasion),
         "agent": plain_name(plan.agent),
         "instructions": instructions,
         "strategy": strategy,
-        "choices": _lines(showing.lines, offer),
-        "gated": _gates(showing.lines, offer),
-        "can_publish": PUBLISH[:-1] in kinds,
-        "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
-        "can_delegate": DELEGATE[:-1] in kinds,
-        "can_wait": WAIT[:-1] in kinds,
-        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        **_inputs_of_offer(Same(offer), showing, most is None or most > 1),
         "refers": occasion.texts.has_outlines,
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
-        "added": _lines(showing.added, offer),
-        "added_gated": _gates(showing.added, offer),
-        "hidden": showing.hidden,
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
         "remaining_actions": left,
@@ -186,6 +173,26 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "today": occasion.today,
     }
     return Inputs(values, _OWN, _shows_all(showing), occasion.made)
+
+
+# What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
+@lru_cache(maxsize=64)
+def _inputs_of_offer(same: Same[Offer], showing: Showing, takes_several: bool) -> JsonObject:
+    """Return the inputs that tell of the shown part of an offer. `takes_several`: several requests may be open."""
+    offer = same.it
+    kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
+    return {
+        "choices": _lines(showing.lines, offer),
+        "gated": _gates(showing.lines, offer),
+        "can_publish": PUBLISH[:-1] in kinds,
+        "several": takes_several and any(name.startswith(PUBLISH) for name in showing.schemas),
+        "can_delegate": DELEGATE[:-1] in kinds,
+        "can_wait": WAIT[:-1] in kinds,
+        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        "added": _lines(showing.added, offer),
+        "added_gated": _gates(showing.added, offer),
+        "hidden": showing.hidden,
+    }
 
 
 def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: ModelView) -> Inputs:
@@ -219,7 +226,6 @@ def _gates(names: tuple[str, ...], offer: Offer) -> str:
     return _gates_of(names, Same(offer)) if names else ""
 
 
-# What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
 @lru_cache(maxsize=64)
 def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
     return fence_lines({name: line_of(same.it.choices[name]) for name in names})
@@ -269,14 +275,6 @@ def _data_of(trigger: Trigger, step: StepLines | None) -> str:
         share = FENCE_CHARS // max(1, len(data))
         return fence([shorten(item, max(share, SMALLEST_ROOM)) for item in data], 2 * FENCE_CHARS)
     return show_result(step.ordinal, data) if step else fence(shorten(data, FENCE_CHARS))
-
-
-def _steps_before(steps: Sequence[StepLines], trigger: Trigger) -> Sequence[StepLines]:
-    """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
-    if trigger.join_id is not None:
-        return [step for step in steps if step.join_id != trigger.join_id]
-    is_told = bool(steps) and trigger.data is not None and steps[-1].brought == name_data(trigger.data)
-    return steps[:-1] if is_told else steps
 
 
 def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:

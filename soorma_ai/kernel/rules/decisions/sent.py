@@ -4,9 +4,8 @@ What a plan's rows hold is not written down again, but made of them. Everything 
 of its own under its digest, so that a text which many questions share is kept once.
 """
 
-import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import cast
 
@@ -16,31 +15,59 @@ from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, Pro
 from soorma_ai.kernel.domain.limits import Payer
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
+from soorma_ai.kernel.rules.prompting.digests import digest_of, digest_of_part
 
 LONG = 200
 # Blanks, also escaped ones within a text, at the end of an answer.
 _BLANKS = re.compile(r"(?:\s|\\[nrt])+\Z")
 MOST_BLANKS = 100
 _PART = "$part"
-_DIGITS, _FEW_DIGITS = 32, 12
+# The digest of a frame, and its parts by their digests.
+Frame = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tuple[PromptPart, ...]]:
     """Return what is written into the journal, but for the digest of it all, and the parts that it refers to."""
-    made, common = inputs.made, dict[str, str]()
-    others = {name: value for name, value in inputs.values.items() if made is None or name not in made.names}
-    # What is as it usually is stands in the frame, too: so few frames are kept.
-    frame = compact(_outline({name: one for name, one in others.items() if name not in inputs.own or not one}, common))
-    common[_digest(frame)] = frame
-    owns = dict[str, str]()
-    own = _outline({name: one for name, one in others.items() if name in inputs.own and one}, owns)
-    sent = Sent(digest="", frame=_digest(frame), own=cast(JsonObject, own))
+    made, owns = inputs.made, dict[str, str]()
+    written = made.names if made else frozenset[str]()
+    frame, own = JsonObject(), JsonObject()
+    for name, value in inputs.values.items():
+        if name in written:
+            continue
+        # What is as it usually is stands in the frame, too: so few frames are kept.
+        if value and name in inputs.own:
+            own[name] = _outline(value, owns)
+        else:
+            frame[name] = value
+    digest, common = _frame(frame)
+    sent = Sent(digest="", frame=digest, own=own)
     if made is not None:
-        digests = {name: digest_of(inputs.values[name]) for name in sorted(made.names)}
+        known = made.digests
+        digests = {name: known[name] if name in known else digest_of(inputs.values[name]) for name in sorted(written)}
         told = {"text": made.text, "said": made.said, "join_id": made.join_id, "room": made.room}
         sent = replace(sent, made=digests, first=made.first, last=made.last, **told)
-    kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common.items()]
+    kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common]
     return sent, (*kept, *(PromptPart(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
+
+
+def _frame(frame: JsonObject) -> Frame:
+    """Return the digest of a frame and its parts by their digests, itself the last of them."""
+    try:
+        return _known_frame((*frame,), *cast("Iterable[Hashable]", frame.values()))
+    except TypeError:  # it holds lists or objects
+        return _make_frame(frame)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _known_frame(names: tuple[str, ...], *values: Hashable) -> Frame:
+    return _make_frame(dict(zip(names, cast("Iterable[Json]", values), strict=True)))
+
+
+def _make_frame(frame: JsonObject) -> Frame:
+    parts = dict[str, str]()
+    spelled = compact(_outline(frame, parts))
+    digest = digest_of_part(spelled)
+    return digest, (*parts.items(), (digest, spelled))
 
 
 def keep(digest: str, body: str, inputs: Inputs, tenant_id: str, payer: Payer) -> PromptPart:
@@ -71,20 +98,11 @@ def spell_form(form: JsonObject) -> str:
     return _spell(Same(form))
 
 
-def digest_messages(messages: Iterable[tuple[str, str]]) -> str:
-    """Return the digest of messages, each a role and a text."""
-    found = hashlib.sha256()
-    for part in (part for message in messages for part in message):
-        spelled = part.encode("utf-8", "surrogatepass")
-        found.update(b"%d:" % len(spelled) + spelled)
-    return found.hexdigest()[:_DIGITS]
-
-
 def _outline(value: Json, found: dict[str, str]) -> Json:
     """Return the value with references in the place of long texts, which are `found`."""
     match value:
         case str() if len(value) > LONG:
-            digest = _digest(value)
+            digest = digest_of_part(value)
             found[digest] = value
             return {_PART: digest}
         case dict():
@@ -93,21 +111,6 @@ def _outline(value: Json, found: dict[str, str]) -> Json:
             return [_outline(one, found) for one in value]
         case _:
             return value
-
-
-def digest_of(value: Json) -> str:
-    """Return the short digest of an input."""
-    return _hash(value if isinstance(value, str) else compact(value))[:_FEW_DIGITS]
-
-
-# Most texts are those of the question before: their digests are known.
-@lru_cache(maxsize=256)
-def _digest(text: str) -> str:
-    return _hash(text)[:_DIGITS]
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=128)

@@ -32,6 +32,11 @@ def fence_spelled(text: str, size: int = FENCE_CHARS) -> str:
     return f"{_OPENING}{clip_to_size(text, size)}{_CLOSING}"
 
 
+def fence_whole(text: str) -> str:
+    """Return the fence around a value that is spelled already, and within its room."""
+    return f"{_OPENING}{text}{_CLOSING}"
+
+
 def fence_lines(entries: Mapping[str, str]) -> str:
     """Return a fenced object with a line for each of its texts, whole and in their order."""
     lines = [f"{spell(name)}:{spell(text)}" for name, text in entries.items()]

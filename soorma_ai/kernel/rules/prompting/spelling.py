@@ -13,7 +13,7 @@ CHARS_PER_TOKEN = 4
 
 # Nothing in a fence can spell its end, a line of ours, or a character that no encoder takes.
 _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).iterencode
 
 # Size of a character, by the first byte of its UTF-8: Latin with marks and Greek, Cyrillic, Armenian, Hebrew, Arabic,
 # smaller scripts, India and Thai, Georgian and others, symbols to Hangul, the private area, emoji.
@@ -30,13 +30,16 @@ _SIZES = (
     (0xEE, 0xEF, 8),
     (0xF0, 0xF4, 10),
 )
+# Characters that JSON escapes by a second one, and characters that a spelling has as six.
+_TWO = b'"\\\n\r\t\f\b'
+_SIX = bytes({*range(0x20), *b"<\x7f"} - {*_TWO})
 _FOLLOWING = bytes(range(0x80, 0xC0))
 _SIZE_OF_BYTE = bytes(next((size for first, last, size in _SIZES if first <= byte <= last), 1) for byte in range(256))
 
 
 def spell(value: Json) -> str:
     """Return the JSON of a value as a prompt shows it: sorted keys, no spaces, every script as it is."""
-    return escape(_ENCODE(value))
+    return escape("".join(_ENCODE(value, True)))
 
 
 def escape(text: str) -> str:
@@ -49,6 +52,15 @@ def size_of_text(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(text.encode("utf-8", "surrogatepass").translate(_SIZE_OF_BYTE, _FOLLOWING))
+
+
+def size_of_spelled(text: str) -> int:
+    """Return the size of the spelling of a text."""
+    if not text.isascii():
+        return size_of_text(_ESCAPED.sub("_u0000", "".join(_ENCODE(text, True))))
+    given = text.encode()
+    longer = len(given) - len(given.translate(None, _TWO)) + 5 * (len(given) - len(given.translate(None, _SIX)))
+    return len(given) + longer + len('""')
 
 
 def tokens_of(text: str) -> int:

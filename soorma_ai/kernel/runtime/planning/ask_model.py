@@ -26,9 +26,10 @@ from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, 
 from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.decisions.repairs import Repair
-from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, retold_answer, spell_form, write_down
+from soorma_ai.kernel.rules.decisions.sent import keep, retold_answer, spell_form, write_down
+from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
-from soorma_ai.kernel.rules.prompting.spelling import spell, tokens_of
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_spelled, spell, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
 from soorma_ai.kernel.runtime.handling.handling import Handling
@@ -269,9 +270,15 @@ def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
 
     Tokens are estimated by script: a call may cost more where a model counts otherwise.
     """
-    sent = tokens_of(spell([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
+    first, *others = [message.content for message in question.messages]
+    size = _size_of_beginning(first) + sum(map(size_of_spelled, others)) + len(question.messages) + 1  # as one list
+    sent = size // CHARS_PER_TOKEN + _tokens_in(Same(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
+
+
+# The first message stays the same from question to question.
+_size_of_beginning = lru_cache(maxsize=64)(size_of_spelled)
 
 
 @lru_cache(maxsize=256)

@@ -1,11 +1,11 @@
 """Working copy of a plan's values by key: results, free state, its state machine, a pause, its phases, the context for
 its model."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 
 from soorma_ai.kernel.domain.effects import DropValue, SaveValue
-from soorma_ai.kernel.domain.plans import PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.states import StateConfig, states_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 
@@ -16,8 +16,8 @@ class PlanValues:
     """Values of a plan. `results` and `state` are changed in place, by the plan's author as well; `changes` finds the
     changes."""
 
-    def __init__(self, stored: Sequence[PlanValue]) -> None:
-        self._stored = {(value.kind, value.key): value.value for value in stored}
+    def __init__(self, stored: Mapping[tuple[ValueKind, str], Json]) -> None:
+        self._stored = stored
         self.results = self._of(ValueKind.RESULT)
         self.state = self._of(ValueKind.STATE)
         self.pause = self._of(ValueKind.PAUSE)
@@ -27,16 +27,6 @@ class PlanValues:
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
-
-    def after(self, changes: Iterable[SaveValue | DropValue]) -> "PlanValues":
-        """Return the working copy after these stored changes, without later changes of this one."""
-        stored = dict(self._stored)
-        for change in changes:
-            if isinstance(change, SaveValue):
-                stored[change.kind, change.key] = change.value
-            else:
-                stored.pop((change.kind, change.key), None)
-        return PlanValues([PlanValue(*at, value) for at, value in stored.items()])
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
         self.machine = dict(machine)

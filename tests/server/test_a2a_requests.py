@@ -1,0 +1,161 @@
+"""Requests to tools and workers as skills and tasks of A2A."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from a2a.types import CancelTaskRequest, GetTaskRequest, Task
+from a2a.utils.errors import InvalidParamsError, TaskNotCancelableError, TaskNotFoundError
+from a2a_kit import ASKS, CANCELED, COMPLETED, FAILED, REJECTED, WORKING, asking, said, served, speaking, state_in
+from google.protobuf.json_format import MessageToDict
+from http_kit import Keys, caller
+from kit import payments, planner, stock
+
+from soorma_ai import Approval, Platform, PlatformContext, ResultContext, TaskContext, Worker
+from soorma_ai.testing.scripted import complete
+
+RESERVE = {"skill": "inventory.reserve.requested"}
+CHARGE = {"skill": "payment.charge.requested"}
+PAINT = {"skill": "paint.requested"}
+BY_MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=1))
+KEYS = Keys(maria=caller(), boss=caller("shop", "boss", "manager"), eve=caller("evil", "eve"))
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncGenerator[Platform]:
+    async with Platform(f"sqlite:///{tmp_path / 'a2a.db'}") as opened:
+        yield opened
+
+
+def result_of(task: Task) -> Any:
+    return MessageToDict(task.artifacts[0].parts[0].data)
+
+
+def painter(go_on: asyncio.Event) -> Worker:
+    worker = Worker("painter")
+
+    @worker.on_task("paint.requested")
+    async def paint(task: TaskContext, context: PlatformContext) -> None:
+        if task.data.get("color"):
+            await go_on.wait()
+            await task.complete({"painted": task.data["color"]})
+        else:
+            question = {"question": "Which color?", "response_event": "color.told", "timeout_seconds": 60}
+            await context.bus.publish("notification-events", "notification.human_input", question)
+
+    @worker.on_result("color.told")
+    async def go(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        await task.complete({"painted": result.data["color"]})
+
+    return worker
+
+
+async def test_a_card_has_the_requests_of_tools_and_workers_only_by_the_option(platform: Platform) -> None:
+    agents = planner([complete({})]), stock(), painter(asyncio.Event())
+    async with served(platform, *agents, requests=True) as url, httpx.AsyncClient(base_url=url) as http:
+        for card in ("agent-card.json", "agent.json"):
+            skills = (await http.get(f"/.well-known/{card}")).json()["skills"]
+            assert [one["id"] for one in skills] == ["inventory.reserve.requested", "order.received", "paint.requested"]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_a_request_is_a_task_with_its_reply_as_result_and_the_same_message_is_the_same_task(
+    platform: Platform, streaming: bool
+) -> None:
+    async with (
+        served(platform, stock(), auth=KEYS, requests=True) as url,
+        speaking(url, "maria", streaming=streaming) as client,
+    ):
+        sent = [await said(client, {"order_id": "A1"}, about=RESERVE, message_id="one") for _ in range(2)]
+        assert [one.id for one in sent] == [sent[0].id] * 2
+        assert sent[0].status.state == COMPLETED and result_of(sent[0]) == {"reserved": "A1"}
+        assert sent[0].metadata["request"] == "inventory.reserve.requested"
+        found = await client.get_task(GetTaskRequest(id=sent[0].id))
+        assert (found.status.state, found.context_id) == (COMPLETED, sent[0].context_id)
+        failed = await said(client, {"order_id": "none-left"}, about=RESERVE)
+        assert failed.status.state == FAILED and failed.status.message.parts[0].text == "no stock"
+        with pytest.raises(InvalidParamsError, match="order_id"):
+            await said(client, {"order": 1}, about=RESERVE)
+        assert await platform.plans() == []
+
+
+async def test_the_approval_of_a_request_is_a_question_of_its_task(platform: Platform) -> None:
+    charged: list[Any] = []
+    async with (
+        served(platform, payments(BY_MANAGER, charged), auth=KEYS, requests=True) as url,
+        speaking(url, "maria") as client,
+        speaking(url, "boss") as boss,
+    ):
+        tasks = [
+            await said(client, {"amount": amount}, about=CHARGE, message_id=f"charge {amount}") for amount in (1, 2, 3)
+        ]
+        assert {one.status.state for one in tasks} == {ASKS} and charged == []
+        shop = platform.as_user(tenant_id="shop", user_id="boss", roles={"manager"})
+        for wait in await shop.waits():
+            decision = {1: "approve", 2: "reject"}.get((wait.proposed_data or {})["amount"])
+            if decision is not None:
+                await shop.answer(wait.wait_id, {"approved": decision == "approve"}, decision=decision)
+        await client.cancel_task(CancelTaskRequest(id=tasks[2].id))
+        ended = [await client.get_task(GetTaskRequest(id=one.id)) for one in tasks[1:]]
+        assert [one.status.state for one in ended] == [REJECTED, CANCELED]
+        done = await said(client, {"amount": 1}, about=CHARGE, message_id="charge 1")
+        assert (done.id, done.status.state, charged) == (tasks[0].id, COMPLETED, [1])
+        with pytest.raises(TaskNotFoundError):
+            async with speaking(url, "eve") as eve:
+                await eve.get_task(GetTaskRequest(id=tasks[0].id))
+        with pytest.raises(TaskNotFoundError):
+            await boss.cancel_task(CancelTaskRequest(id=tasks[0].id))
+
+
+async def test_a_question_of_a_worker_is_answered_by_its_name_and_once(platform: Platform) -> None:
+    async with (
+        served(platform, painter(asyncio.Event()), auth=KEYS, requests=True) as url,
+        speaking(url, "maria") as client,
+    ):
+        task = await said(client, {"wall": "north"}, about=PAINT)
+        assert task.status.state == ASKS
+        wait_id = task.status.message.message_id
+        with pytest.raises(InvalidParamsError, match=wait_id):
+            await said(client, {"color": "red"}, task_id=task.id)
+        for _ in range(2):
+            done = await said(client, {"color": "red"}, task_id=task.id, message_id="a", about={"wait_id": wait_id})
+            assert (done.status.state, result_of(done)) == (COMPLETED, {"painted": "red"})
+
+
+async def test_a_running_request_is_cancelled_once(platform: Platform) -> None:
+    go_on = asyncio.Event()
+    async with served(platform, painter(go_on), auth=KEYS, requests=True) as url, speaking(url, "maria") as client:
+        task = await said(client, {"color": "red"}, about=PAINT, at_once=True)
+        cancelled = await client.cancel_task(CancelTaskRequest(id=task.id))
+        assert cancelled.status.state == CANCELED
+        with pytest.raises(TaskNotCancelableError):
+            await client.cancel_task(CancelTaskRequest(id=task.id))
+        go_on.set()
+
+
+async def test_a_stream_of_a_request_ends_with_its_reply(platform: Platform) -> None:
+    go_on = asyncio.Event()
+    async with (
+        served(platform, painter(go_on), auth=KEYS, requests=True) as url,
+        speaking(url, "maria", streaming=True) as client,
+    ):
+        states = list[Any]()
+        async for one in client.send_message(asking({"color": "red"}, about=PAINT)):
+            states.append(state_in(one))
+            if states[-1] == WORKING:
+                go_on.set()
+        assert states[-1] == COMPLETED and states[0] != COMPLETED
+
+
+async def test_the_drawn_endpoint_takes_a_request_and_waits_for_its_reply(platform: Platform) -> None:
+    async with served(platform, stock(), requests=True) as url, httpx.AsyncClient(base_url=url) as http:
+        told = {"role": "user", "parts": [{"type": "data", "data": {"order_id": "A1"}}]}
+        posted = {"id": "t-1", "message": told, "metadata": RESERVE}
+        answers = [(await http.post("/tasks/send", json=posted)).json() for _ in range(2)]
+        assert answers[0] == answers[1] and answers[0]["status"] == "completed"
+        assert answers[0]["message"]["parts"][0]["data"] == {"reserved": "A1"}
