@@ -55,6 +55,17 @@ from soorma_ai.kernel.ports import Place, Store, Work
 from soorma_ai.kernel.rules.fold import progress_of
 
 
+@pytest.mark.parametrize("taken", [0, 31, 32, 39])
+async def test_of_many_steps_all_are_appended_or_none(store: Store, taken: int) -> None:
+    await do(store, SavePlan(plan(version=1), None))
+    steps = [step(n) for n in range(40)]
+    with pytest.raises(VersionConflict, match="already"):
+        await do(store, *map(AppendStep, steps), AppendStep(steps[taken]))
+    assert await store.plans.steps("plan-1") == []
+    await do(store, *map(AppendStep, steps))
+    assert await store.plans.steps("plan-1") == steps
+
+
 async def test_a_plan_is_read_as_it_was_saved_and_made_once(store: Store) -> None:
     given = plan(
         limits=Limits(max_cost_usd=1.25, deadline=timedelta(days=3, microseconds=7), max_actions=None),

@@ -1,6 +1,6 @@
 """Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
@@ -173,6 +173,16 @@ def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Row
 def _insert(table: str, conflict: str, *columns: str) -> str:
     places = ", ".join("?" * len(columns))
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}"
+
+
+def add_rows(
+    db: Reader, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], conflict: str = ""
+) -> Rows:
+    """Insert rows with values of these columns; `conflict` is the clause for existing ones."""
+    row = f"({', '.join('?' * len(columns))})"
+    values = ", ".join([row] * len(rows))
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values} {conflict}"
+    return db.execute(statement, [value for one in rows for value in one])
 
 
 # A moment, in seconds, of what is not due before it is moved.

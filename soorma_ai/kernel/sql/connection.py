@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanRow
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
@@ -165,9 +166,10 @@ class Connection(ABC):
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
     it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
-    by itself. `parts` are those of prompts known to be stored, by this transaction or an earlier one, with the time of
-    their write. It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are
-    its changes of them; `is_unknown`: they may be changed in another way, and all are to be read again.
+    by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
+    the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
+    It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are its changes
+    of them; `is_unknown`: they may be changed in another way, and all are to be read again.
     """
 
     def __init__(self) -> None:
@@ -183,7 +185,8 @@ class Connection(ABC):
         self.is_leaving = False
         self.is_careful = False
         self.is_beside = False
-        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+        self.opened: dict[str, EventTopic] = {}
+        self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
         self.plan_changes: list[StateChange] = []
         self.is_unknown = False
 
@@ -236,7 +239,7 @@ class Connection(ABC):
         """Return the rows of a statement among all tenants, in any scope of the rest."""
         return self.execute(sql).fetchall()
 
-    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+    def has_part(self, part: tuple[str, ...], at: float) -> bool:
         """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
         written = self.parts.pop(part, None)
         is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
@@ -298,6 +301,7 @@ class Connection(ABC):
 
     def take_what_was_taken(self) -> tuple[Delivery, ...]:
         taken, self.taken, self._reserved = tuple(self.taken), [], []
+        self.opened.clear()
         return taken
 
     def take_queued(self) -> frozenset[str]:
@@ -315,5 +319,6 @@ class Connection(ABC):
         self.untaken.clear()
         self.queued.clear()
         self.taken.clear()
+        self.opened.clear()
         while self._reserved:
             self.give_back_hand(self._reserved[-1])

@@ -35,11 +35,10 @@ from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.plans import SqlPlans
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, inbox, memory, receivers, registry
+from soorma_ai.kernel.sql.tables import audit, early, inbox, memory, receivers, registry
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
-from soorma_ai.kernel.sql.tables import expectations as expected
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
 
@@ -92,7 +91,7 @@ class SqlQueue(StorePart):
             else:
                 inbox.must_stand(db, delivery)
             for event in events if keys else ():
-                expected.must_have_room(db, event, keys, now)
+                early.must_have_room(db, event, keys, now)
             effects.send(db, events, expect, session)
 
         acting = of_delivery(delivery) if delivery else None
@@ -274,7 +273,7 @@ class SqlStore:
 
 
 def _tidy(db: Connection, now: datetime) -> None:
-    expected.drop_expired_early(db, now)
+    early.drop_expired(db, now)
     inbox.bring_near(db, now)
 
 

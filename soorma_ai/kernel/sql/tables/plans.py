@@ -18,12 +18,25 @@ from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
-from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEP_OF_EVENT, add_row, member
+from soorma_ai.kernel.sql.codec import (
+    CHARGE,
+    EXPECTATION,
+    FAR_AWAY,
+    LIMITS,
+    PLAN,
+    STEP,
+    STEP_OF_EVENT,
+    add_row,
+    add_rows,
+    member,
+)
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
 # Bytes up to which a step stands whole in its row.
 SHORT = 400
+# Rows of one statement.
+MOST_AT_ONCE = 32
 
 _STATE = """
     SELECT 'plan', plan.body, '', '', '', 0.0, {none} FROM plan WHERE plan_id = :plan_id
@@ -67,6 +80,7 @@ _STEP = """
         ) || '}'
     END
 """
+_STEP_COLUMNS = ("plan_id", "ordinal", "fingerprint", "rest", "join_id", "fires", "event_id", "data_at")
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -155,28 +169,28 @@ def _next_call(plan: PlanRecord) -> str | None:
     return CHARGE.text(plan.next_call) if plan.next_call else None
 
 
-def append(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append a step. Long data of its event, if that is `at_hand`, are not written twice: an event delivered to a plan,
-    or published by it, stays as long as the plan."""
+def append(db: Connection, steps: Sequence[Step], at_hand: Mapping[str, EventEnvelope]) -> None:
+    """Append steps of a plan. Long data of an event, if that is `at_hand`, are not written twice: an event delivered to
+    a plan, or published by it, stays as long as the plan."""
+    for first in range(0, len(steps), MOST_AT_ONCE):
+        some = steps[first : first + MOST_AT_ONCE]
+        rows = [_row_of(db, step, at_hand) for step in some]
+        done = add_rows(db, "step", _STEP_COLUMNS, rows, "ON CONFLICT DO NOTHING")
+        if done.rowcount != len(rows):
+            plan_id, ordinal = some[0].plan_id, some[0].ordinal
+            raise VersionConflict(f"plan {plan_id} has step {ordinal} or a later one already; read it again")
+
+
+def _row_of(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> tuple[object, ...]:
+    """Return `_STEP_COLUMNS`, and note the step."""
     rest, data_at = STEP.text(step), None
+    db.note(step.plan_id, AppendStep(replace(step, data=copy_json(step.data))), len(rest))
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
-    done = add_row(
-        db,
-        "step",
-        "ON CONFLICT DO NOTHING",
-        plan_id=step.plan_id,
-        ordinal=step.ordinal,
-        fingerprint=step.fingerprint,
-        rest=STEP_OF_EVENT.text(step) if data_at else rest,
-        join_id=step.join_id,
-        fires=int(step.fires),
-        event_id=step.event_id,
-        data_at=data_at,
-    )
-    if done.rowcount == 0:
-        raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
-    db.note(step.plan_id, AppendStep(replace(step, data=copy_json(step.data))), len(rest))
+    if data_at is not None:
+        rest = STEP_OF_EVENT.text(step)
+    mark, event_id, fires = step.fingerprint, step.event_id, int(step.fires)
+    return step.plan_id, step.ordinal, mark, rest, step.join_id, fires, event_id, data_at
 
 
 def _place_of(data: Json, of_event: JsonObject) -> str | None:
