@@ -11,17 +11,16 @@ from soorma_ai.kernel.domain.effects import (
     Expect,
     Publish,
     SavePlan,
-    SaveTask,
     SaveValue,
     Spend,
 )
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus, Join
 from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.kernel.domain.limits import Spent
-from soorma_ai.kernel.domain.plan_state import Closed, Handled, PlanRow, PlanState, StepMark
+from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
 from soorma_ai.kernel.domain.plans import ValueKind
-from soorma_ai.kernel.rules.fold import MOST_RECENT, fold, progress_of, rows_of
-from soorma_ai.kernel.sql.plan_states import PlanChange, PlanStates, SpentChange
+from soorma_ai.kernel.rules.fold import MOST_RECENT, fold, fold_effect, progress_of
+from soorma_ai.kernel.sql.plan_states import PlanStates, RowChange, SpentChange
 from unit.kit import NOW, event, expectation, plan
 
 PLAN = plan()
@@ -61,8 +60,8 @@ def test_a_closed_expectation_is_told_by_the_event_that_closed_it_until_that_is_
     closed = fold(state, [Closed("q-1", ExpectationStatus.MET, NOW, "r-1")])
     met = replace(opened, status=ExpectationStatus.MET, closed_at=NOW, met_by="r-1")
     assert ([*closed.open], closed.met) == (["q-2"], {"r-1": met})
-    assert fold(closed, [Handled(("r-0",))]) is closed
-    assert fold(closed, [Handled(("r-1",))]).met == {}
+    assert fold(closed, [HandlingEnd(("r-0",))]) is closed
+    assert fold(closed, [HandlingEnd(("r-1",))]).met == {}
     assert fold(closed, [Closed("q-1", ExpectationStatus.CLOSED, NOW)]) is closed, "it is closed once"
 
 
@@ -99,24 +98,23 @@ def test_actions_are_spent_by_the_plan_that_takes_them() -> None:
 
 
 def test_effects_about_others_change_no_state() -> None:
-    other = expectation(id="q-1", plan_id="other")
     effects: list[Effect] = [
         Publish(event("asked")),
-        Expect(other),
+        Expect(expectation(id="q-1", plan_id="other")),
         AppendStep(replace(step(1), plan_id="other")),
-        SaveValue("other", *AT, 1),
-        SavePlan(replace(PLAN, plan_id="other"), None),
+        Close("q-2", ExpectationStatus.CLOSED, NOW),
     ]
-    assert rows_of(effects, PLAN.plan_id) == []
-    assert not any(isinstance(one, SaveTask) for one in effects)
-    kept = [AppendStep(step(1)), SaveValue(PLAN.plan_id, *AT, 1)]
-    assert rows_of([*effects, *kept], PLAN.plan_id) == kept
+    for effect in effects:
+        assert fold_effect(STATE, effect) is STATE
+    own = expectation(id="q-1", plan_id=PLAN.plan_id)
+    assert fold_effect(STATE, Expect(own)) == fold(STATE, [Expect(own)])
+    assert fold_effect(STATE, AppendStep(step(1))) == fold(STATE, [AppendStep(step(1))])
 
 
 def states_of(count: int, size: int = 10, most: int = 100, most_bytes: int = 100) -> PlanStates:
     states = PlanStates(most, most_bytes)
     for number in range(count):
-        states.apply([PlanChange(f"p-{number}", SavePlan(replace(PLAN, plan_id=f"p-{number}"), None), size)])
+        states.apply([RowChange(f"p-{number}", SavePlan(replace(PLAN, plan_id=f"p-{number}"), None), size)])
     return states
 
 
@@ -125,15 +123,15 @@ def test_plans_in_hand_are_bounded_in_number_and_in_bytes() -> None:
     assert [few.find(f"p-{number}") is not None for number in range(5)] == [False, False, True, True, True]
     assert sum(short.find(f"p-{number}") is not None for number in range(15)) == 10
     states = states_of(3)
-    states.apply([PlanChange("p-2", AppendStep(step(1)), 90)])
+    states.apply([RowChange("p-2", AppendStep(step(1)), 90)])
     assert [states.find(f"p-{number}") is not None for number in range(3)] == [False, False, True]
-    states.apply([PlanChange("p-2", AppendStep(step(2)), 90)])
+    states.apply([RowChange("p-2", AppendStep(step(2)), 90)])
     assert states.find("p-2") is None, "one alone may be too large"
 
 
 def test_a_plan_that_is_not_in_hand_is_not_made_of_a_part_of_its_changes() -> None:
     states = PlanStates()
-    states.apply([PlanChange("p-1", AppendStep(step(1))), PlanChange("p-1", SavePlan(replace(PLAN, plan_id="p-1"), 3))])
+    states.apply([RowChange("p-1", AppendStep(step(1))), RowChange("p-1", SavePlan(replace(PLAN, plan_id="p-1"), 3))])
     assert states.find("p-1") is None
 
 

@@ -49,10 +49,10 @@ class Closed(Struct, frozen=True):
     answer: Answer | None = None
 
 
-class Handled(Struct, frozen=True):
+class HandlingEnd(Struct, frozen=True):
     """End of the handling of these events."""
 
     event_ids: tuple[str, ...]
 
 
-PlanRow = SavePlan | AppendStep | Expect | Close | Closed | SaveValue | DropValue | Spend | Handled
+PlanRow = SavePlan | AppendStep | Expect | Close | Closed | SaveValue | DropValue | Spend | HandlingEnd

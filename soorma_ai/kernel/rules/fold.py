@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.effects import AppendStep, Close, DropValue, Effect, Expect, SavePlan, SaveValue, Spend
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.history import JoinProgress, Step
-from soorma_ai.kernel.domain.plan_state import Closed, Handled, PlanRow, PlanState, StepMark
+from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
 
 # Steps kept with a state: more than one handling appends.
 MOST_RECENT = 64
@@ -21,24 +21,18 @@ def fold(state: PlanState, rows: Iterable[PlanRow]) -> PlanState:
     return state
 
 
-def rows_of(effects: Iterable[Effect], plan_id: str) -> list[PlanRow]:
-    """Return the effects that change the state of this plan."""
-    rows = list[PlanRow]()
-    for effect in effects:
-        match effect:
-            case SavePlan(plan) if plan.plan_id == plan_id:
-                rows.append(effect)
-            case AppendStep(step) if step.plan_id == plan_id:
-                rows.append(effect)
-            case Expect(expectation) if expectation.plan_id == plan_id:
-                rows.append(effect)
-            case SaveValue() | DropValue() if effect.plan_id == plan_id:
-                rows.append(effect)
-            case Close() | Spend():
-                rows.append(effect)
-            case _:
-                pass
-    return rows
+def fold_effect(state: PlanState, effect: Effect) -> PlanState:
+    """Return the state after an effect, as far as that is about its plan."""
+    plan_id = state.plan.plan_id
+    match effect:
+        case AppendStep(step) if step.plan_id == plan_id:
+            return _append(state, step)
+        case Expect(expectation) if expectation.plan_id == plan_id:
+            return _open(state, expectation)
+        case Close() | Spend():
+            return _fold(state, effect)
+        case _:
+            return state
 
 
 def progress_of(state: PlanState, join_id: str) -> JoinProgress:
@@ -66,7 +60,7 @@ def _fold(state: PlanState, row: PlanRow) -> PlanState:
             return replace(state, values={at: value for at, value in state.values.items() if at != (kind, key)})
         case Spend(_, actions):
             return replace(state, spent=replace(state.spent, actions=state.spent.actions + actions))
-        case Handled(event_ids):
+        case HandlingEnd(event_ids):
             met = {event_id: one for event_id, one in state.met.items() if event_id not in event_ids}
             return replace(state, met=met) if len(met) < len(state.met) else state
         case _:

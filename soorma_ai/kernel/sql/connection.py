@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanRow
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
-from soorma_ai.kernel.sql.plan_states import PlanChange, SpentChange, StateChange
+from soorma_ai.kernel.sql.plan_states import RowChange, SpentChange, StateChange
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
 MOST_PARTS = 4_096
@@ -274,7 +274,7 @@ class Connection(ABC):
     def note(self, plan_id: str | None, row: PlanRow, size: int = 0) -> None:
         """Note a change of a plan's state, of so many bytes on disk."""
         if self.keeps_plans and plan_id is not None:
-            self.plan_changes.append(PlanChange(plan_id, row, size))
+            self.plan_changes.append(RowChange(plan_id, row, size))
 
     def note_spent(self, root_plan_id: str, spent: Spent) -> None:
         """Note the amounts of a tree."""

@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.effects import Hold, RetryAfter
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.kernel.domain.plan_state import Handled
+from soorma_ai.kernel.domain.plan_state import HandlingEnd
 from soorma_ai.kernel.ports import Settlement, Work
 from soorma_ai.kernel.sql import apply as consequences
 from soorma_ai.kernel.sql import registration
@@ -23,7 +23,7 @@ def commit(db: Connection, work: Work, now: datetime) -> None:
     has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
     if not isinstance(work.disposition, RetryAfter | Hold):
         handled = (work.delivery, *work.following)
-        db.note(work.delivery.owner, Handled(tuple(delivery.event.id for delivery in handled)))
+        db.note(work.delivery.owner, HandlingEnd(tuple(delivery.event.id for delivery in handled)))
     batch.end(db, work.following, now)
     batch.note_in_hand(db, work.in_vain)
     for settlement in work.bill:

@@ -14,7 +14,7 @@ MOST_PLANS = 4_096
 MOST_BYTES = 64 * 2**20
 
 
-class PlanChange(Struct, frozen=True):
+class RowChange(Struct, frozen=True):
     """Change of a plan's state by a transaction, of so many bytes on disk."""
 
     plan_id: str
@@ -29,7 +29,7 @@ class SpentChange(Struct, frozen=True):
     spent: Spent
 
 
-StateChange = PlanChange | SpentChange
+StateChange = RowChange | SpentChange
 
 
 class PlanStates:
@@ -69,17 +69,19 @@ class PlanStates:
 
     def apply(self, changes: Iterable[StateChange]) -> None:
         """Apply committed changes. A plan begins to be kept with its first row."""
+        states: dict[str, tuple[PlanState, int]] = {}
         for change in changes:
-            match change:
-                case SpentChange(root_plan_id, spent):
-                    self.keep_spent(root_plan_id, spent)
-                case PlanChange(plan_id, SavePlan(plan, None), size):
-                    self._put(PlanState(plan), size)
-                case PlanChange(plan_id, row, size) if plan_id in self._kept:
-                    state, before = self._kept[plan_id]
-                    self._put(fold(state, (row,)), before + size)
-                case _:
-                    pass
+            if isinstance(change, SpentChange):
+                self.keep_spent(change.root_plan_id, change.spent)
+                continue
+            plan_id, row = change.plan_id, change.row
+            known = states.get(plan_id) or self._kept.get(plan_id)
+            if isinstance(row, SavePlan) and row.expected_version is None:
+                states[plan_id] = PlanState(row.plan), change.size
+            elif known is not None:
+                states[plan_id] = fold(known[0], (row,)), known[1] + change.size
+        for state, size in states.values():
+            self._put(state, size)
         self._shrink()
 
     def clear(self) -> None:

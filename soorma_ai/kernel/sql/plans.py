@@ -78,7 +78,7 @@ class SqlPlans(StorePart):
             return await self._read_and_keep(plan_id, event_id)
         if event_id and event_id not in held.met and (met := await self.find_met(plan_id, event_id)):
             held = replace(held, met={event_id: met})
-        return replace(held, open=_in_order(held.open), spent=await self._spent_of(held.plan.root_plan_id))
+        return replace(held, open=_in_order(held.open), spent=await self._find_spent(held.plan.root_plan_id))
 
     def _find_held(self, plan_id: str) -> PlanState | None:
         return self.database.states.find(plan_id) if self.database.states is not None else None
@@ -94,7 +94,7 @@ class SqlPlans(StorePart):
             states.keep_spent(state.plan.root_plan_id, state.spent)
         return state
 
-    async def _spent_of(self, root_plan_id: str) -> Spent:
+    async def _find_spent(self, root_plan_id: str) -> Spent:
         states = self.database.states
         known = states.find_spent(root_plan_id) if states is not None else None
         if known is not None:

@@ -26,7 +26,7 @@ from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reas
 from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
-from soorma_ai.kernel.rules.fold import fold, rows_of
+from soorma_ai.kernel.rules.fold import fold, fold_effect
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
@@ -261,15 +261,14 @@ class Handling:
     def record(self, *effects: Effect) -> None:
         """Record effects. Values of a plan go into its working copy, with its changes computed at the end."""
         self.must_be_open()
-        rows = list[Effect]()
+        is_remote = self.services.is_remote
         for effect in effects:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
-            else:
-                self._recorded.add(effect, is_remote=self.services.is_remote)
-                rows.append(effect)
-        if self._state is not None:
-            self._state = fold(self._state, rows_of(rows, self._state.plan.plan_id))
+                continue
+            self._recorded.add(effect, is_remote=is_remote)
+            if self._state is not None:
+                self._state = fold_effect(self._state, effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Replace the recorded effects of this delivery; the context has ended."""

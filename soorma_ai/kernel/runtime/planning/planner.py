@@ -114,11 +114,12 @@ class PlanningEngine:
         self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
     ) -> AcceptedDecision:
         """Let the model decide about the present plan. Raises PlanParked without an agent to ask, else as `decide`."""
-        offer = await offer_now(handling, self._author.settings)
+        settings = self._author.settings
+        offer = await offer_now(handling, settings)
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
             raise PlanParked
-        return await decide(handling, self._author.settings, offer, StepQuestion(trigger, custom, acts_at_once))
+        return await decide(handling, settings, offer, StepQuestion(trigger, custom, acts_at_once))
 
     async def judge(
         self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool

@@ -107,8 +107,8 @@ def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int]
         size += len(row[0]) + len(row[2] or "")
     if not found["plan"]:
         return None
-    opened = sorted(map(_opened, found["open"]), key=lambda one: (one.opened_at, one.id))
-    closed = (_closed(row) for row in found["met"])
+    opened = sorted(map(_read_open, found["open"]), key=lambda one: (one.opened_at, one.id))
+    closed = (_read_closed(row) for row in found["met"])
     joins = {join_id: JoinProgress(count) for join_id, _, _, _, _, count, *_ in found["came"]}
     for join_id, body, *_ in found["fired"]:
         joins[join_id] = replace(joins.get(join_id, JoinProgress()), fired=STEP.record(body))
@@ -126,11 +126,11 @@ def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int]
     return read, size
 
 
-def _opened(row: Sequence[Any]) -> Expectation:
+def _read_open(row: Sequence[Any]) -> Expectation:
     return EXPECTATION.record(row[0])
 
 
-def _closed(row: Sequence[Any]) -> Expectation:
+def _read_closed(row: Sequence[Any]) -> Expectation:
     body, status, met_by, answer, at, *_ = row
     return expectations.record([body, status, at, met_by, answer])
 
