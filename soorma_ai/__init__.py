@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from soorma_ai.features.phases.records import PhaseTransition as PhaseTransition
     from soorma_ai.features.retrieval.selector import EventSelector as EventSelector
     from soorma_ai.features.retrieval.toolkit import EventToolkit as EventToolkit
+    from soorma_ai.kernel.domain.approvals import Approval as Approval
+    from soorma_ai.kernel.domain.approvals import HelpRequest as HelpRequest
     from soorma_ai.kernel.domain.decisions import CompleteAction as CompleteAction
     from soorma_ai.kernel.domain.decisions import DelegateAction as DelegateAction
     from soorma_ai.kernel.domain.decisions import EventDecision as EventDecision
@@ -93,7 +95,6 @@ if TYPE_CHECKING:
     from soorma_ai.kernel.domain.memory import PlanSummary as PlanSummary
     from soorma_ai.kernel.domain.memory import SessionSummary as SessionSummary
     from soorma_ai.kernel.domain.registry import AgentCapability as AgentCapability
-    from soorma_ai.kernel.domain.registry import Approval as Approval
     from soorma_ai.kernel.domain.registry import DiscoveredAgent as DiscoveredAgent
     from soorma_ai.kernel.domain.registry import EventDefinition as EventDefinition
     from soorma_ai.kernel.domain.states import PlanDefinition as PlanDefinition
@@ -134,6 +135,7 @@ _HOMES = {
     "features.phases.records": "BasePhaseContext Checkpoint CheckpointKind JourneyDesignBrief PhaseTransition",
     "features.retrieval.selector": "EventSelector",
     "features.retrieval.toolkit": "EventToolkit",
+    "kernel.domain.approvals": "Approval HelpRequest",
     "kernel.domain.decisions": (
         "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
         "WaitAction"
@@ -142,7 +144,7 @@ _HOMES = {
     "kernel.domain.expectations": "Wait",
     "kernel.domain.limits": "Limits",
     "kernel.domain.memory": "PlanSummary SessionSummary",
-    "kernel.domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
+    "kernel.domain.registry": "AgentCapability DiscoveredAgent EventDefinition",
     "kernel.domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "kernel.domain.tasks": "DelegationSpec SubTaskInfo",
     "kernel.ports.bus": "Bus Clock",

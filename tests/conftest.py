@@ -3,6 +3,7 @@ import signal
 from collections.abc import Generator
 from pathlib import Path
 
+import hands
 import nats_server as nats_servers
 import pytest
 from nats_server import NatsServer
@@ -18,6 +19,7 @@ IS_ELSEWHERE = bool({"SOORMA_TEST_STORE", "SOORMA_TEST_BUS"} & os.environ.keys()
 
 
 def pytest_configure() -> None:
+    hands.compare()
     if IS_ELSEWHERE:
         import places
 

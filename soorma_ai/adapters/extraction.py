@@ -1,4 +1,4 @@
-"""Find the one JSON object in what a model said, and say how it was found or what was found instead."""
+"""Extraction of the one JSON object in the text of a model, with the way it was found or the fault."""
 
 import json
 import re
@@ -22,8 +22,8 @@ _SHOWN = 120
 
 
 class Extraction(Struct, frozen=True):
-    """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
-    found, where it was not the whole answer."""
+    """Extracted object. `value` is the one object; without it, `fault` describes the text, in words for the model.
+    `how` is the way it was found, if it was not the whole answer."""
 
     value: JsonObject | None = None
     fault: str = ""
@@ -103,7 +103,8 @@ def _read(text: str) -> Json:
 
 
 def _read_at(text: str, start: int) -> tuple[Json, int]:
-    """Raise ValueError, in words for the model, for what is no JSON or holds a name twice."""
+    """Return the value at a place and its end. Raise ValueError, in words for the model, for text that is no JSON or
+    has a name twice."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -151,8 +152,8 @@ def _kind(value: Json) -> str:
 
 
 def parse_holds(value: Json, fault: str) -> tuple[bool, str]:
-    """Return whether it holds, and what is to be done about it. Raise MalformedDecision for anything else; `fault` is
-    what kept the answer from being JSON, if any."""
+    """Return whether it holds, and the advice for a failed one. Raise MalformedDecision for anything else; `fault` is
+    the reason against the answer as JSON, if any."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     holds, detail = value.get("holds"), value.get("detail")

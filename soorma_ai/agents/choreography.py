@@ -9,6 +9,7 @@ from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.decisions import PlannerDecision
 from soorma_ai.kernel.domain.history import DECIDE
+from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.values import json_object
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 
@@ -38,8 +39,7 @@ class ChoreographyPlanner(BasePlanner):
         handling = context.handling
         happened = Trigger("The code of this planner asks for the next step.", said=trigger)
         if custom_context is not None:
-            await handling.read_values()
-            handling.values.context = json_object("the custom context", custom_context)
+            handling.values.put(ValueKind.CONTEXT, json_object("the custom context", custom_context))
         judged = await self._engine.decide(handling, happened, await self.ask_custom_context(handling))
         handling.trigger, handling.decided = happened, judged.decision
         return judged.decision

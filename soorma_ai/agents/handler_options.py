@@ -10,10 +10,11 @@ from typing_extensions import TypedDict
 
 from soorma_ai.agents.annotations import Handler, PayloadShape
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.approvals import Approval, approval_of
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.doubts import OutsideEffects
 from soorma_ai.kernel.domain.events import name_fault
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource
 from soorma_ai.kernel.rules.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
 

@@ -1,9 +1,15 @@
 """The planner of state machines, declared by the author or drawn by its model."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import Unpack
+
 from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.handler_options import HandlerOptions
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -12,9 +18,32 @@ from soorma_ai.kernel.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, schema_of
+from soorma_ai.kernel.domain.states import PlanDefinition, plan_definition_of
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.handling.handling import Handling
+
+PLAN_REQUESTED = "plan.requested"
+_SENT_PLAN_TYPE: JsonObject = {
+    "type": "object",
+    "properties": {
+        "plan": {
+            "type": "object",
+            "properties": {
+                "plan_type": {"type": "string", "minLength": 1},
+                "description": {"type": "string"},
+                "initial_state": {"type": "string"},
+                "states": {"type": "object", "additionalProperties": {"type": "object"}},
+            },
+            "required": ["plan_type", "states"],
+        }
+    },
+    "required": ["plan"],
+}
 
 
 class Planner(BasePlanner):
@@ -46,10 +75,61 @@ class Planner(BasePlanner):
         await self._engine.carry_out(handling, judged, trigger)
         return _name_of_request(judged)
 
+    def add_plan_type(
+        self,
+        plan: PlanDefinition | Mapping[str, Any],
+        *,
+        payload_schema: SchemaSource | None = None,
+        **options: Unpack[HandlerOptions],
+    ) -> None:
+        """Register a plan type: its name is a goal, and each plan of this goal follows its state machine. Raise
+        ConfigError with every fault.
+
+        Args:
+            plan: the plan type, or a mapping of its fields, as read from JSON.
+            payload_schema: the schema of the goal's data: JSON Schema, or a pydantic model.
+            options: see `HandlerOptions`.
+        """
+        given = plan_definition_of(plan)
+        name = given.plan_type
+        if name in self.goals:
+            raise ConfigError(f"planner {self.name} takes the goal {name!r} already; give the plan type another name")
+        register = self.on_goal(name, state_machine=given, **options)
+        schema = ANY_OBJECT if payload_schema is None else schema_of(payload_schema)
+        self._pursue(EventDefinition(event_name=name, description=given.description, payload_schema=schema))
+        register(_follow_machine)
+
+    def accept_plan_types(self, event_type: str = PLAN_REQUESTED, **options: Unpack[HandlerOptions]) -> None:
+        """Register a goal with its own plan type, under `plan` of its data: clients send state machines, also over
+        HTTP. All other fields of the data are `goal_data` of the templates.
+
+        A machine is checked before its first step; its requests are checked, counted and held for approvals as those of
+        any plan.
+
+        Args:
+            event_type: the name of the goal.
+            options: see `HandlerOptions`.
+        """
+        self.on_goal(event_type, payload_schema=_SENT_PLAN_TYPE, **options)(_follow_sent_machine)
+
     def check(self) -> None:
         super().check()
         if without := [name for name in self.goals if name not in self.goal_handlers]:
             raise ConfigError(f"planner {self.name} does not know how to begin {', '.join(without)}: register on_goal")
+
+
+async def _follow_machine(goal: GoalContext, context: PlatformContext) -> None:
+    """Begin the plan of a declared machine."""
+    await PlanContext.create_from_goal(goal, context)
+
+
+async def _follow_sent_machine(goal: GoalContext, context: PlatformContext) -> None:
+    try:
+        given = plan_definition_of(goal.data["plan"])
+        check_machine(given.states, given.initial_state)
+    except ConfigError as error:
+        raise RemoteProtocolError(f"the plan type of goal {goal.event_type!r} cannot run: {error}") from error
+    await PlanContext.create_from_goal(goal, context, state_machine=given)
 
 
 def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalContext) -> Trigger:

@@ -65,8 +65,8 @@ class BasePlanner(Agent):
         self.model_settings = model_settings_of(type(self).__name__, name, options, is_needed=self.needs_model)
         super().__init__(name, description, **options_of(AgentOptions, options))
         self._settings = settings_of(name, self.version, self.prompt_id, options)
+        self._settings_of: tuple[tuple[object, ...], PlannerSettings] | None = None
         self.reasoner = self._settings.reasoner
-        self._known_settings: tuple[tuple[object, ...], PlannerSettings] | None = None
         self.limits = self._settings.limits
         self.reply_timeout = self._settings.terms.reply_timeout
         self.goals: dict[str, EventDefinition] = {}
@@ -185,7 +185,6 @@ class BasePlanner(Agent):
         must_be_in_hand(goal, handling)
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
-        await handling.read_values()
         material = await planning.decide.material_now(handling, settings, chosen_agents(agents, goal))
         if material.offer.is_empty:
             raise planning.planner.HandlerPostponed(material.wanted)
@@ -224,30 +223,29 @@ class BasePlanner(Agent):
 
     @property
     def settings(self) -> PlannerSettings:
-        """Return the settings of its plans, made anew where something of them has changed."""
-        made_of = (self.limits, self.reply_timeout, self.model_settings, self.reasoner, *self.goals.values())
-        if self._known_settings is None or self._known_settings[0] != made_of:
-            settings = replace(
-                self._settings,
-                limits=self.limits,
-                terms=replace(self._settings.terms, reply_timeout=self.reply_timeout),
-                has_model=self.model_settings is not None,
-                reasoner=self.reasoner,
-                result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
-            )
-            self._known_settings = made_of, settings
-        return self._known_settings[1]
+        """Return the settings of its plans, made again after a change of an attribute."""
+        given = (self.limits, self.reply_timeout, self.model_settings, self.reasoner, *self.goals.values())
+        if self._settings_of is None or self._settings_of[0] != given:
+            self._settings_of = given, self._make_settings()
+        return self._settings_of[1]
+
+    def _make_settings(self) -> PlannerSettings:
+        return replace(
+            self._settings,
+            limits=self.limits,
+            terms=replace(self._settings.terms, reply_timeout=self.reply_timeout),
+            has_model=self.model_settings is not None,
+            reasoner=self.reasoner,
+            result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
+        )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
         """Return the result of the `custom_context` handler for the present plan, merged with the context of its
         decisions. The latter wins for keys of both."""
-        await handling.read_values()
         kept = handling.values.context
         if self._context_handler is None:
             return dict(kept)
-        given = await self._threads.call(
-            self._context_handler, await PlanContext.of(handling), PlatformContext(handling)
-        )
+        given = await self._threads.call(self._context_handler, PlanContext(handling), PlatformContext(handling))
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
@@ -267,7 +265,7 @@ class BasePlanner(Agent):
 
         async def transition(handling: Handling, trigger: Trigger, view: MachineView) -> None:
             seen = view.seen if view.states else None
-            plan = await PlanContext.of(handling)
+            plan = PlanContext(handling)
             what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
             await self._run(handling, handler, what, PlatformContext(handling))
 

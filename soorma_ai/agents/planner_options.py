@@ -17,6 +17,7 @@ from soorma_ai.context_parts import RECALL
 from soorma_ai.context_parts.memos import MemoKind, Recollection
 from soorma_ai.embeddings.semantic_search import SemanticSearch
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import HISTORY_TOKENS
@@ -33,7 +34,7 @@ MOST_MEMORY_TOKENS = 20_000
 LEAST_HISTORY_TOKENS = 500
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
-OnGiveUp = Literal["fail", "ask"]
+OnGiveUp = Literal["fail", "ask"] | HelpRequest
 STRATEGIES: tuple[Strategy, ...] = ("balanced", "conservative", "aggressive")
 
 
@@ -67,8 +68,9 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
     """Longest wait for the answer to a request of the model; then the plan decides again. By default a plan waits until
     its deadline, as for a delegated goal."""
     on_give_up: OnGiveUp
-    """Consequence of a model that gives up: "fail" (the default) ends the plan, "ask" first asks a person, whose answer
-    is a hint or data, and whose rejection ends the plan."""
+    """Consequence of a model that gives up: "fail" (the default) ends the plan. "ask" first asks a person: the answer
+    is a hint or data, and a rejection ends the plan. `HelpRequest(approvers=..., timeout=..., reminders=...)` asks in
+    the same way, with these roles and times."""
     reasoning_model: str | None
     """Model in litellm's words, as "openai/gpt-4o"."""
     reasoner: Reasoner | None
@@ -109,9 +111,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         version=version,
         prompt_id=prompt_id,
         limits=limits_of(options.get("limits"), options.get("max_actions")),
-        terms=PlanTerms(
-            None if timeout is None else span("reply_timeout", name, timeout), _must_be_on_give_up(options) == "ask"
-        ),
+        terms=PlanTerms(None if timeout is None else span("reply_timeout", name, timeout), _help_of(options)),
         reasoner=reasoner,
         instructions=options.get("system_instructions", ""),
         strategy=strategy,
@@ -126,11 +126,18 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
     )
 
 
-def _must_be_on_give_up(options: PlannerOptions) -> OnGiveUp:
-    given = options.get("on_give_up", "fail")
-    if given not in ("fail", "ask"):
-        raise ConfigError(f"on_give_up={given!r}: give fail or ask")
-    return given
+def _help_of(options: PlannerOptions) -> HelpRequest | None:
+    """Return the question before a plan gives up; None without one. Raise ConfigError."""
+    given: object = options.get("on_give_up", "fail")
+    match given:
+        case "fail":
+            return None
+        case "ask":
+            return HelpRequest()
+        case HelpRequest():
+            return given
+        case _:
+            raise ConfigError(f"on_give_up={given!r}: give fail, ask or HelpRequest(approvers=...)")
 
 
 def model_settings_of(kind: str, name: str, options: PlannerOptions, *, is_needed: bool) -> ModelSettings | None:

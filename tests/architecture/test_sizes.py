@@ -8,7 +8,6 @@ MOST_LINES, MOST_WITH_REASON = 400, 600
 # Module: why it is one subject and stays whole.
 REASONS = {
     "soorma_ai/kernel/runtime/client/client.py": "all calls of one client, each with its arguments",
-    "soorma_ai/kernel/runtime/handling/handling.py": "the context of one delivery, one class",
     "soorma_ai/features/tracking/trace.py": "one tree, made of all kinds of rows",
 }
 

@@ -19,6 +19,7 @@ from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Step, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits
 from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask
+from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -269,6 +270,13 @@ async def find(store: Store, expectation_id: str) -> Expectation:
 async def find_plan(store: Store, plan_id: str = "plan-1") -> PlanRecord:
     """Return a plan that is there."""
     found = await store.plans.plan(plan_id)
+    assert found is not None
+    return found
+
+
+async def state_of(store: Store, plan_id: str = "plan-1", event_id: str = "") -> PlanState:
+    """Return the state of a plan that is there."""
+    found = await store.plans.state(plan_id, event_id)
     assert found is not None
     return found
 

@@ -22,7 +22,7 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LimitExceeded, VersionConflict
-from soorma_ai.kernel.domain.effects import Ack, Expect, SavePlan
+from soorma_ai.kernel.domain.effects import Ack, Expect, SavePlan, Spend
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Settlement, Store, Work
@@ -177,6 +177,35 @@ async def test_a_plan_that_has_ended_holds_nothing(store: Store) -> None:
     await expecting(store, status=PlanStatus.COMPLETED)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
     assert [delivery.hold for delivery in await claimed(store, "planner")] == [None]
+
+
+async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store: Store) -> None:
+    for _ in range(2):
+        await reserve(store, CALL, NO_LIMITS)
+    used = [Settlement(CALL, replace(CALL, tokens=tokens), entry(number)) for number, tokens in enumerate((30, 50))]
+    spends = (Spend("plan-1", 2, 5), Spend("events:r-1", 7, None), Spend("plan-1", 1, 3))
+    await store.queue.commit(Work(await handed(store), Ack(), spends, tuple(used)), NOW)
+    assert await store.plans.read_spent("plan-1") == Spent(3, 2, 80, 1.0)
+    assert await store.plans.read_spent("events:r-1") == Spent(7)
+    assert len(await store.plans.decisions("plan-1")) == 2
+
+
+@pytest.mark.parametrize(
+    ("spends", "taken"),
+    [
+        ((Spend("plan-1", 2, 5), Spend("plan-1", 1, 2)), "2 actions by now, of 2"),
+        ((Spend("plan-1", 2, 1), Spend("plan-1", 1, 9)), "0 actions by now, of 1"),
+        ((Spend("plan-1", 2, 5), Spend("events:r-1", 3, 2)), "0 actions by now, of 2"),
+    ],
+)
+async def test_each_limit_of_actions_counts_what_is_spent_by_then(
+    store: Store, spends: tuple[Spend, ...], taken: str
+) -> None:
+    await reserve(store, CALL, NO_LIMITS)
+    used = Settlement(CALL, replace(CALL, tokens=60), entry())
+    with pytest.raises(VersionConflict, match=taken):
+        await store.queue.commit(Work(await handed(store), Ack(), spends, (used,)), NOW)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
 async def test_a_commit_that_is_undone_settles_nothing(store: Store) -> None:

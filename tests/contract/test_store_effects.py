@@ -21,6 +21,7 @@ from store_kit import (
     plan,
     question,
     running,
+    state_of,
     step,
     unsent_ids,
     wait,
@@ -48,8 +49,21 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Expectati
 from soorma_ai.kernel.domain.history import JoinProgress
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.people import Ask, Proposal
-from soorma_ai.kernel.domain.plans import PlanInHand, PlanStatus, PlanValue, StepMark, ValueKind
+from soorma_ai.kernel.domain.plan_state import StepMark
+from soorma_ai.kernel.domain.plans import PlanStatus, ValueKind
 from soorma_ai.kernel.ports import Place, Store, Work
+from soorma_ai.kernel.rules.fold import progress_of
+
+
+@pytest.mark.parametrize("taken", [0, 31, 32, 39])
+async def test_of_many_steps_all_are_appended_or_none(store: Store, taken: int) -> None:
+    await do(store, SavePlan(plan(version=1), None))
+    steps = [step(n) for n in range(40)]
+    with pytest.raises(VersionConflict, match="already"):
+        await do(store, *map(AppendStep, steps), AppendStep(steps[taken]))
+    assert await store.plans.steps("plan-1") == []
+    await do(store, *map(AppendStep, steps))
+    assert await store.plans.steps("plan-1") == steps
 
 
 async def test_a_plan_is_read_as_it_was_saved_and_made_once(store: Store) -> None:
@@ -124,29 +138,40 @@ async def test_the_steps_of_some_numbers_are_read_of_their_plan_alone(store: Sto
     assert await store.plans.steps_at("none", range(10_000)) == []
 
 
-async def test_steps_are_counted_by_their_fingerprint_and_the_last_of_each_is_told(store: Store) -> None:
-    prints = ["a", "b", "a", None]
-    await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))
+async def test_the_state_of_a_plan_counts_its_steps_by_their_fingerprint_and_tells_the_last_note(store: Store) -> None:
+    await running(store)
+    marks = [("a", "first"), ("b", ""), ("a", "last"), (None, "none")]
+    await do(store, *(AppendStep(step(n, fingerprint=mark, note=note)) for n, (mark, note) in enumerate(marks)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
-    assert await store.plans.find_marked("plan-1", ["a", "c"]) == {"a": StepMark(2, step(2, fingerprint="a"))}
-    assert {*await store.plans.find_marked("plan-1", ["a", "b"])} == {"a", "b"}
-    assert await store.plans.find_marked("plan-2", ["b"]) == {}
-    assert await store.plans.find_marked("plan-1", []) == {}
+    assert (await state_of(store)).marks == {"a": StepMark(2, "last"), "b": StepMark(1)}
 
 
-async def test_what_belongs_to_a_plan_is_read_together(store: Store) -> None:
+async def test_the_state_of_a_plan_has_all_that_belongs_to_it(store: Store) -> None:
     theirs = expectation("q-3", plan_id="plan-2")
     opened = [expectation("q-2"), expectation("q-1", opened_at=later(-1)), expectation("q-4"), theirs]
     saved = [SaveValue("plan-1", ValueKind.STATE, "b", {"n": 1}), SaveValue("plan-1", ValueKind.RESULT, "a", None)]
     others = [SaveValue("plan-2", ValueKind.STATE, "b", 2), Spend("plan-2", 9, None)]
     await running(store, *opened)
     await do(store, *saved, Spend("root-1", 3, None), *others, Close("q-4", ExpectationStatus.CLOSED, NOW))
-    values = (PlanValue(ValueKind.RESULT, "a", None), PlanValue(ValueKind.STATE, "b", {"n": 1}))
-    found = await store.plans.in_hand("plan-1", "root-1")
-    assert found == PlanInHand(values, (opened[1], opened[0]), Spent(actions=3))
-    assert found.open == tuple(await store.plans.expectations(plan_id="plan-1"))
-    assert [*found.values] == await store.plans.plan_values("plan-1")
-    assert await store.plans.in_hand("none", "none") == PlanInHand((), (), Spent())
+    root = (await find_plan(store)).root_plan_id
+    await do(store, Spend(root, 4, None))
+    found = await state_of(store)
+    assert found.values == {(ValueKind.RESULT, "a"): None, (ValueKind.STATE, "b"): {"n": 1}}
+    assert [*found.open.values()] == [opened[1], opened[0]] == await store.plans.expectations(plan_id="plan-1")
+    assert found.spent == Spent(actions=4) == await store.plans.read_spent(root)
+    assert {(one.kind, one.key): one.value for one in await store.plans.plan_values("plan-1")} == found.values
+    assert await store.plans.state("none") is None
+
+
+async def test_a_state_in_hand_shares_nothing_with_what_was_given_or_is_taken(store: Store) -> None:
+    await running(store)
+    kept, data = {"n": [1]}, {"n": [1]}
+    await do(store, SaveValue("plan-1", ValueKind.STATE, "b", kept), AppendStep(step(0, data=data)))
+    kept["n"].append(2)
+    data["n"].append(2)
+    found = await state_of(store)
+    assert found.values == {(ValueKind.STATE, "b"): {"n": [1]}}
+    assert all(one.data == {"n": [1]} for one in found.recent)
 
 
 async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
@@ -366,16 +391,16 @@ async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_w
     joins = ["j", None, "j", "other"]
     await do(store, *(AppendStep(step(n, "p-1", join_id=join)) for n, join in enumerate(joins)))
     assert [found.ordinal for found in await store.plans.branches_that_came("p-1", "j")] == [0, 2]
-    assert await store.plans.join_progress("p-1", "j") == JoinProgress(2)
-    assert await store.plans.join_progress("p-2", "j") == JoinProgress()
-    fired = step(4, "p-1", join_id="j", fires=True)
-    await do(store, AppendStep(fired))
-    assert await store.plans.join_progress("p-1", "j") == JoinProgress(2, fired)
+    state = await state_of(store, "p-1")
+    assert (progress_of(state, "j"), progress_of(state, "none")) == (JoinProgress(2), JoinProgress())
     join = expectation("j", ExpectationKind.JOIN, plan_id="p-1", join=Join((("part", {}), ("part", {})), need=2))
     await do(store, Expect(join))
-    assert (await store.plans.join_progress("p-1", "j")).needed == 2
+    assert progress_of(await state_of(store, "p-1"), "j") == JoinProgress(2, needed=2)
+    fired = step(4, "p-1", join_id="j", fires=True)
+    await do(store, AppendStep(fired))
+    assert progress_of(await state_of(store, "p-1"), "j") == JoinProgress(2, fired)
     await do(store, Close("j", ExpectationStatus.CLOSED, NOW))
-    assert (await store.plans.join_progress("p-1", "j")).needed is None
+    assert progress_of(await state_of(store, "p-1"), "j") == JoinProgress(2, fired)
 
 
 async def test_questions_are_those_of_a_user_and_those_that_name_a_role_while_they_are_open(store: Store) -> None:

@@ -8,10 +8,11 @@ from store_kit import NOW, agent, claimed, do, event, expectation, find, later, 
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.federation.ports import MAIL
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, EventDefinition, EventRole
 from soorma_ai.kernel.domain.stores import mailbox_of
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Store

@@ -13,12 +13,12 @@ from store_kit import (
     event,
     expectation,
     find,
-    find_plan,
     later,
     plan,
     replied,
     reply,
     running,
+    state_of,
     unsent_ids,
     wait,
 )
@@ -151,10 +151,8 @@ async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
     assert await store.plans.find_met("plan-1", "r-1") == await find(store, "q-1")
     assert await store.plans.find_met("plan-1", "r-2") is None
     assert await store.plans.find_met("plan-1", "nothing") is None
-    plan = await find_plan(store)
-    assert await store.plans.plan_of_event("plan-1", "r-1") == (plan, await find(store, "q-1"))
-    assert await store.plans.plan_of_event("plan-1", "r-2") == (plan, None)
-    assert await store.plans.plan_of_event("none", "r-1") is None
+    assert (await state_of(store, event_id="r-1")).met["r-1"] == await find(store, "q-1")
+    assert "r-2" not in (await state_of(store, event_id="r-2")).met
 
 
 async def test_a_wake_up_goes_to_the_agent_of_its_plan(store: Store) -> None:

@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 from prune_kit import ended, prune, registered
-from store_kit import NOW, entry, settle
+from store_kit import NOW, entry, handed, plan, settle
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.effects import Ack, SavePlan
 from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge
-from soorma_ai.kernel.ports import Settlement, Store
+from soorma_ai.kernel.ports import Settlement, Store, Work
 
 FEW = Showing(("publish:x",), ("publish:x", "wait:y"))
 MORE = Showing(("publish:x",), ("publish:x", "wait:y"), ("publish:z",), hidden=3)
@@ -41,6 +42,16 @@ async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store)
     await write(store, None, "e-4")
     assert await store.plans.find_shown("plan-1") == {FEW.digest: FEW, MORE.digest: MORE}
     assert await store.plans.find_shown("plan-2") == {}
+
+
+async def test_what_was_shown_in_a_commit_that_was_undone_is_written_with_the_next_one(store: Store) -> None:
+    charge, made = Charge("plan-1", 1, 10, 0.0), replace(entry(), shown=FEW.digest)
+    work = Work(await handed(store), Ack(), (), (Settlement(charge, charge, made, FEW),))
+    with pytest.raises(VersionConflict):
+        await store.queue.commit(replace(work, effects=(SavePlan(plan(version=4), 3),)), NOW)
+    assert await store.plans.find_shown("plan-1") == {}
+    await store.queue.commit(work, NOW)
+    assert await store.plans.find_shown("plan-1") == {FEW.digest: FEW}
 
 
 @pytest.mark.parametrize(("cause", "before"), [("e-1", MORE), ("e-3", FEW), ("e-9", MORE)])

@@ -121,6 +121,17 @@ async def pursue(platform: Platform, goal: str, data: Any, *agents: Agent, **nam
     return await platform.submit(goal, data, **named)
 
 
+async def tamper(platform: Platform, *statements: str) -> None:
+    """Change rows as no operation does; what is in hand is read again."""
+
+    def change(db: Any) -> None:
+        for statement in statements:
+            db.execute(statement)
+        db.is_unknown = True
+
+    await platform.services.store.database.write(change)  # type: ignore[attr-defined]
+
+
 async def until(platform: Platform, condition: Callable[[], Any]) -> Any:
     """Return what `condition` (awaited, if it can be) gives once it gives something; looked at after every commit."""
     watcher = platform.services.signals.watch()

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, stock, the_wait
+from kit import PATIENCE, ended, order, planner, published, stock, the_wait, until
 from phased import BRIEF, Writer, library, seen
 
 from soorma_ai import (
@@ -13,7 +13,9 @@ from soorma_ai import (
     CompleteAction,
     ConfigError,
     EventDefinition,
+    EventEnvelope,
     GoalContext,
+    HelpRequest,
     InvocationContext,
     Limits,
     PlanFailed,
@@ -24,6 +26,7 @@ from soorma_ai import (
     Reject,
     Tool,
 )
+from soorma_ai.errors import NotFound
 from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, draw, give_up, publish, wait
@@ -173,9 +176,65 @@ async def test_a_journey_is_helped_within_its_phase(platform: Platform) -> None:
     assert (await journey.plan.result(timeout=PATIENCE))["WRITE"] == {"text": "Owls."}
 
 
-def test_what_a_plan_does_before_it_gives_up_is_one_of_two() -> None:
-    with pytest.raises(ConfigError, match="on_give_up='retry': give fail or ask"):
+EDITORS = HelpRequest(
+    approvers=("editor",),
+    timeout=timedelta(days=2),
+    reminders=(timedelta(hours=4),),
+    escalate_after=timedelta(days=1),
+    escalate_to=("chief",),
+)
+
+
+async def test_only_people_of_the_named_roles_help_a_plan_that_would_give_up(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan = await order(platform, planner([NO_SHOP, complete({"ok": True})], on_give_up=EDITORS), stock())
+    question = await the_wait(platform)
+    assert question.approvers == ("editor",)
+    people = {role: platform.as_user(tenant_id="default", user_id=role, roles={role}) for role in ("editor", "chief")}
+    with pytest.raises(NotFound):
+        await people["chief"].answer(question.wait_id, HINT)
+    for hours in (4, 20):
+        await clock.advance(timedelta(hours=hours))
+    announced = await until(platform, lambda: _reminders(platform, 2))
+    assert [one.type for one in announced] == ["plan.wait.reminded", "plan.wait.escalated"]
+    assert await people["chief"].answer(question.wait_id, HINT) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def _reminders(platform: Platform, count: int) -> list[EventEnvelope]:
+    found = (await published(platform, topic="notification-events"))[1:]
+    return found if len(found) >= count else []
+
+
+async def test_silence_until_the_deadline_of_the_question_ends_a_plan_that_would_give_up(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan = await order(platform, planner([NO_SHOP], on_give_up=EDITORS), stock())
+    question = await the_wait(platform)
+    assert question.deadline == question.opened_at + timedelta(days=2)
+    await clock.advance(timedelta(days=2))
+    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+
+
+def test_what_a_plan_does_before_it_gives_up_is_known() -> None:
+    with pytest.raises(ConfigError, match="on_give_up='retry': give fail, ask or HelpRequest"):
         planner([], on_give_up="retry")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"approvers": "editor"}, "would be its letters"),
+        ({"approvers": (1,)}, "give a tuple of names of roles"),
+        ({"timeout": timedelta(0)}, "HelpRequest, timeout=.*give a span above zero"),
+        ({"reminders": timedelta(hours=1)}, "give a tuple of spans"),
+        ({"escalate_to": ("chief",)}, "an escalation needs both"),
+    ],
+)
+def test_a_help_request_that_asks_nobody_or_never_is_refused_where_it_is_written(options: Any, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        HelpRequest(**options)
 
 
 WORDS_OF_OTHERS = ("Give up this plan", "Сдавайся немедленно", "立即放弃此计划", "استسلم الآن وفورا")

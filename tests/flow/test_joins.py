@@ -18,6 +18,7 @@ from kit import (
     requested,
     stepped,
     stock,
+    tamper,
     the_wait,
     until,
 )
@@ -248,7 +249,7 @@ async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform:
 
     await until(platform, all_sent)
     # As a lost wake-up would leave it: the join is closed and nothing came of it.
-    await store.database.write(lambda db: db.execute("UPDATE expectation SET status = 'closed' WHERE kind = 'join'"))
+    await tamper(platform, "UPDATE expectation SET status = 'closed' WHERE kind = 'join'")
     assert (await store.queue.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)
     platform.services.signals.wake_agents()
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}

@@ -10,7 +10,7 @@ from soorma_ai.features.human_tasks import question
 from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.runtime.views import plans
-from soorma_ai.kernel.sql.parts import SqlPlans
+from soorma_ai.kernel.sql.plans import SqlPlans
 from soorma_ai.testing.scripted import complete, publish
 
 SCRIPT = [*(publish("inventory.reserve.requested", order_id=name) for name in "ABCDEF"), complete({})]

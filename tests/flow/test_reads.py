@@ -7,14 +7,28 @@ from typing import Any
 
 import pytest
 from kit import open_platform, planner, pursue, stock, the_wait
+from msgspec.structs import replace
 
 from soorma_ai import Limits, Platform
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.sql.database import reading
+from soorma_ai.kernel.sql.plans import SqlPlans
+from soorma_ai.kernel.sql.tables import plans as tables
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 
-OF_A_STEP = {"plan_of_event", "in_hand", "steps", "find_marked"}
-OTHERS = {"find_met", "expectations", "plan_values", "read_spent", "journal", "decisions", "find_shown", "steps_at"}
+OF_A_STEP = {"state"}
+OTHERS = {
+    "steps",
+    "find_met",
+    "expectations",
+    "plan_values",
+    "read_spent",
+    "journal",
+    "decisions",
+    "find_shown",
+    "steps_at",
+}
 ASKED = [publish("inventory.reserve.requested", order_id=f"A{number}") for number in range(6)]
 
 
@@ -39,25 +53,26 @@ async def test_each_step_reads_what_is_stored_once(platform: Platform, monkeypat
     reads = count_reads(platform, monkeypatch)
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
-    # The first step is that of a plan which is just begun, and of which no steps are stored.
-    assert reads == {"plan_of_event": 6, "in_hand": 7, "steps": 6, "find_marked": 7}
+    # The first step looks whether the plan is there, and what its tree has spent.
+    assert reads == {"state": 7, "read_spent": 1}
 
 
-async def test_a_step_reads_only_the_steps_that_are_new(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_plan_in_hand_is_not_read_again_however_long_it_is(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     many = [publish("inventory.reserve.requested", order_id=str(number)) for number in range(70)]
     limits = Limits(max_actions=None, max_llm_calls=None, max_tokens=None)
-    plans, read = platform.services.store.plans, list[int]()
-    real = plans.steps
+    read = list[str]()
+    real = tables.state
 
-    async def steps(plan_id: str, first: int = 0) -> Any:
-        found = await real(plan_id, first)
-        read.append(len(found))
-        return found
+    def state(db: Any, plan_id: str, event_id: str = "") -> Any:
+        read.append(event_id)
+        return real(db, plan_id, event_id)
 
-    monkeypatch.setattr(plans, "steps", steps)
+    monkeypatch.setattr(SqlPlans, "_read_state", reading(state))
     plan = await pursue(platform, "order.received", {}, planner([*many, complete({})], limits=limits), stock())
     await plan.result(timeout=30)
-    assert len(read) == 70 and max(read) <= 2, "the goal and its request, then an answer and the request after it"
+    assert len(read) == 1, "whether the plan is there at its goal"
 
 
 async def go_on(platform: Platform, plan_id: str) -> None:
@@ -90,11 +105,12 @@ async def test_however_much_of_a_history_is_kept_all_that_is_asked_for_is_read(p
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
     store = platform.services.store.plans
-    found = await store.plan(plan.plan_id)
+    found = await store.state(plan.plan_id)
     assert found is not None
+    found = replace(found, recent=())
     for most in (0, 5, 100):
         histories = Histories(most)
         for first in (0, 4, 0):
             earlier, told = await histories.read(store, found, first)
-            assert [step.ordinal for step in told] == list(range(first, found.steps))
+            assert [step.ordinal for step in told] == list(range(first, found.plan.steps))
             assert earlier.last == max(first - 1, 0), "the facts of all that is before"

@@ -83,7 +83,7 @@ def fanning(count: int) -> Any:
 
     @minds.on_transition()
     async def join(transition: TransitionContext, context: PlatformContext) -> None:
-        if not await context.handling.open_now() and not await context.handling.has_more_to_come():
+        if not context.handling.open_now and not await context.handling.has_more_to_come():
             done = PlannerDecision(next_action=CompleteAction(result={}))
             await minds.execute_decision(done, context)
 

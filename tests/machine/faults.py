@@ -18,8 +18,8 @@ T = TypeVar("T")
 # Everything else that a store does writes.
 # fmt: off
 _READS = frozenset({
-    "agents", "backlog", "plan_of_event", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
-    "expectation", "expectations", "goal_of", "in_hand", "journal", "all_events", "live_events", "find_marked",
+    "agents", "backlog", "state", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
+    "expectation", "expectations", "goal_of", "journal", "all_events", "live_events",
     "find_met", "next_due", "count_pending", "plan", "plans", "read_spent", "plan_status", "steps", "steps_at",
     "sub_tasks", "sub_tasks_later", "task", "task_expectations", "tenant_stats", "unsent",
 })

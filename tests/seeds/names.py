@@ -98,8 +98,14 @@ SKETCHES: dict[str, Sketch] = {
     "StateTransition": Sketch("StateTransition", fields("on_event to_state condition")),
     "StateAction": Sketch("StateAction", fields("event_type response_event data")),
     "PlanDefinition": Sketch("PlanDefinition", fields("plan_type description initial_state states")),
-    "PlanRegistrationRequest": Sketch("", why="`on_goal` takes a `PlanDefinition`; no call keeps one"),
-    "PlanInstanceRequest": Sketch("", why="`platform.submit` takes a goal, its data and its session"),
+    "PlanRegistrationRequest": Sketch(
+        "",
+        why="`Planner.add_plan_type` takes a `PlanDefinition`, also as JSON; `Planner.accept_plan_types` takes one in "
+        "each goal",
+    ),
+    "PlanInstanceRequest": Sketch(
+        "", why="`platform.submit` takes the plan type as its goal, the data, the session and the parent"
+    ),
     "AgentCapability": Sketch("AgentCapability", fields("task_name description consumed_event produced_events")),
     "RegistryClient": Sketch("agents.contexts.platform.RegistryClient", {"discover": "requirements include_events"}),
     "DiscoveredAgent": Sketch(

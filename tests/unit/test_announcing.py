@@ -15,11 +15,11 @@ from soorma_ai.features.federation.announcements import (
     describe_outside,
     hear,
 )
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic
 from soorma_ai.kernel.domain.registry import (
     AGENT_GONE_AFTER,
     AgentCapability,
-    Approval,
     EventDefinition,
     EventRole,
     Registration,

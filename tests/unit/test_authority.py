@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rights import RIGHTS as CALLS
 
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.identity import AgentRights, Caller
@@ -16,7 +17,6 @@ from soorma_ai.kernel.domain.people import NO_USER, AnswerDecision, Ask, Person
 from soorma_ai.kernel.domain.registry import (
     AgentCapability,
     AgentKind,
-    Approval,
     EventDefinition,
     EventRole,
     RegisteredEvent,

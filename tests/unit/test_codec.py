@@ -121,6 +121,24 @@ def test_a_record_that_would_be_read_as_another_is_not_written(changes: dict[str
         codec.STEP.text(replace(STEP, **changes))
 
 
+@pytest.mark.parametrize(
+    ("raw", "value", "is_text"),
+    [
+        (' {"b": 1.0, "a": "\\u00e9"}\n', {"a": "é", "b": 1.0}, True),
+        ("1.0", 1, False),
+        ("true", 1, False),
+        ('{"a": 1} and more', {"a": 1}, False),
+        ("```json\n1\n```", 1, False),
+        ("NaN", None, False),
+        ('"\\ud800"', "\ud800", False),
+        ("\ud800", None, False),
+        ("[" * 5_000 + "]" * 5_000, [], False),
+    ],
+)
+def test_a_raw_answer_stands_for_its_value_if_it_says_this_value_alone(raw: str, value: Any, is_text: bool) -> None:
+    assert codec.is_text_of(raw, value) is is_text
+
+
 @pytest.mark.parametrize("part", ['"data":"\\ud800"', f'"place":1{"0" * 5000}', '"kind":"nope"', '"name":null', "}"])
 def test_unreadable_text_is_told_as_such(part: str) -> None:
     text = '{"plan_id":"p","ordinal":0,"kind":"goal","at":"2026-05-04T12:00:00Z",' + part + "}"

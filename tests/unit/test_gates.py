@@ -6,11 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import event_of_answer, event_of_expiry
 from soorma_ai.kernel.rules.waits.gates import approval_for, gate_id, hold, hold_recorded

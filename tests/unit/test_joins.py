@@ -10,7 +10,7 @@ from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, Pa
 from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.kernel.domain.effects import Close, PlanChange, Schedule, Spend
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
+from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
@@ -20,7 +20,7 @@ from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge, prepare_decision
 from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
-from soorma_ai.kernel.rules.plans.joins import fire, progress_after, receive_branch
+from soorma_ai.kernel.rules.plans.joins import fire, receive_branch
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.testing.scripted import publish, publish_all
 from unit.kit import NOW, answer, event, moment, of_kind, plan, published, steps
@@ -184,29 +184,3 @@ def test_an_approval_is_no_result_and_a_rejection_is_one(decision: str, counts: 
     now, join, (gate,) = opened(("pay.asked", 9))
     _, step, trigger = came(now, gate, given=answer(decision, data={"n": 8}))
     assert (step.join_id, trigger.released is None) == (join.id if counts else None, counts)
-
-
-def a_step(join_id: str | None, place: int = 0, *, fires: bool = False) -> Step:
-    return Step("plan-1", place, StepKind.REPLIED, NOW, place=place, join_id=join_id, fires=fires)
-
-
-BEFORE = a_step("j-1", 9, fires=True)
-FIRES = a_step("j-1", 3, fires=True)
-
-
-@pytest.mark.parametrize(
-    ("stored", "recorded", "expected"),
-    [
-        (JoinProgress(3, None, 5), [], JoinProgress(3, None, 5)),
-        (JoinProgress(3, None, 5), [a_step("j-1", 1), a_step("j-2", 2), a_step(None, 3)], JoinProgress(4, None, 5)),
-        (JoinProgress(0, None, 2), [a_step("j-1", 1), a_step("j-1", 2)], JoinProgress(2, None, 2)),
-        (JoinProgress(1, None, 2), [a_step("j-1", 2), FIRES], JoinProgress(2, FIRES, None)),
-        (JoinProgress(2, None, 2), [a_step("j-2", 2, fires=True)], JoinProgress(2, None, 2)),
-        (JoinProgress(2, BEFORE, None), [a_step(None, 4)], JoinProgress(2, BEFORE, None)),
-        (JoinProgress(2, None, None), [a_step("j-1", 4)], JoinProgress(3, None, None)),
-    ],
-)
-def test_a_join_is_as_far_as_what_is_stored_and_what_is_recorded_together(
-    stored: JoinProgress, recorded: list[Step], expected: JoinProgress
-) -> None:
-    assert progress_after(stored, recorded, "j-1") == expected

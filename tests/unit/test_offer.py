@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
-from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, violations
 from soorma_ai.kernel.rules.choices.offer import Offer, declare_wait, make_offer, merge_definitions
 from soorma_ai.testing.scripted import complete, publish

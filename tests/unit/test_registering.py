@@ -7,8 +7,9 @@ from contract.store_kit import NOW, agent, later
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.conditions import any_of
-from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, EventDefinition, EventRole
 from soorma_ai.kernel.domain.stores import mailbox_of
 from soorma_ai.kernel.rules.arrival.registration import (
     Needs,

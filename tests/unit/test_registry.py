@@ -5,9 +5,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.people import AnswerDecision
-from soorma_ai.kernel.domain.registry import AgentCapability, Approval, EventDefinition
+from soorma_ai.kernel.domain.registry import AgentCapability, EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 
 

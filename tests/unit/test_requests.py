@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
@@ -18,7 +19,7 @@ from soorma_ai.kernel.domain.effects import Schedule, Spend
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.people import AnswerDecision
-from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import digest

@@ -1,7 +1,5 @@
 """What may be handled before the commit of what stood before it, and what it goes on from."""
 
-from typing import Any
-
 import pytest
 
 from soorma_ai.kernel.domain.effects import (
@@ -21,13 +19,15 @@ from soorma_ai.kernel.domain.effects import (
 from soorma_ai.kernel.domain.events import EventTopic, Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.history import Step, StepKind
-from soorma_ai.kernel.domain.plans import PlanValue, StepMark, ValueKind
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.rules.delivery.route import may_be_followed
+from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import RecordedEffects
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
-from unit.kit import NOW, event, expectation
+from unit.kit import NOW, event, expectation, plan
 
 
 def step(ordinal: int, fingerprint: str | None = None) -> AppendStep:
@@ -71,21 +71,17 @@ def test_what_is_for_others_to_see_is_committed_before_anything_else_is_handled(
 def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now() -> None:
     first = RecordedEffects([step(1, "a"), Expect(expectation(id="q-1")), Spend("plan-1", 2, None)])
     first.own += [step(2, "a"), Close("q-0", ExpectationStatus.CLOSED, NOW), Spend("plan-1", 1, None)]
-    assert ([one.ordinal for one in first.steps], first.actions, len(first.own)) == ([1, 2], 3, 3)
-    assert [one.id for one in first.still_open([expectation(id="q-0"), expectation(id="q-2")])] == ["q-2", "q-1"]
-    stored = {"a": StepMark(1, step(0, "a").step)}
-    assert first.find_marked(stored, ["a", "b"]) == {"a": StepMark(3, step(2, "a").step)}
-    assert stored["a"].count == 1
+    assert ([one.ordinal for one in first.steps], len(first.own)) == ([1, 2], 3)
     then = RecordedEffects(first.all)
-    assert (then.actions, then.own) == (3, [])
+    assert (len(then.all), then.own) == (6, [])
 
 
-def value(key: str, value: Any, kind: ValueKind = ValueKind.STATE) -> PlanValue:
-    return PlanValue(kind, key, value)
+CHANGED = (ValueKind.STATE, "changed")
 
 
 def test_values_go_on_from_what_is_stored_then_and_not_from_what_was_left_behind() -> None:
-    values = PlanValues([value("kept", [1]), value("changed", {"n": 1}), value("dropped", 1)])
+    state = PlanState(plan(), {(ValueKind.STATE, "kept"): [1], CHANGED: {"n": 1}, (ValueKind.STATE, "dropped"): 1})
+    values = PlanValues(state.values)
     values.state["changed"] = {"n": 2}
     values.state["new"] = [1]
     values.results["part"] = 7
@@ -93,7 +89,7 @@ def test_values_go_on_from_what_is_stored_then_and_not_from_what_was_left_behind
     changes = values.changes("plan-1")
     values.state["new"] = "too late"
     values.state["kept"] = "too late"
-    then = values.after(changes)
+    then = PlanValues(fold(state, changes).values)
     assert then.state == {"kept": [1], "changed": {"n": 2}, "new": [1]}
     assert then.results == {"part": 7}
     assert then.changes("plan-1") == ()

@@ -1,6 +1,7 @@
 """Who takes an event."""
 
 import itertools
+from typing import Any
 
 import pytest
 from contract.store_kit import PAID, agent, awaiting_payment, event, planner
@@ -71,6 +72,37 @@ def test_a_target_is_an_agent_or_a_capability_and_who_only_listens_hears_it_all_
 ) -> None:
     registered = doing("one", "packing"), doing("two", "sending"), agent("ear", "work.asked")
     assert sorted(takers(*registered, target=target)) == expected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"target": "two"},
+        {"tenant_id": "one"},
+        {"source": "two@default"},
+        {"source": "shared"},
+        {"stays": True},
+        {"type": "work.done"},
+        {"topic": FACTS},
+        {"id": "e-2"},
+    ],
+    ids=str,
+)
+def test_an_index_finds_the_takers_of_each_event_whatever_came_before(other: dict[str, Any]) -> None:
+    registered = (
+        doing("two", "sending"),
+        replace(doing("two", "sending"), agent="two@default", tenant_id="default"),
+        replace(doing("far"), store="elsewhere"),
+        planner("one"),
+        planner("one", tenant="default"),
+        agent("facts", "work.asked", topic=FACTS),
+    )
+    for changed in ({"target": "two"}, {"type": "goal.given"}, {}):
+        first = event("e-1").model_copy(update=changed)
+        index, second = Index(registered), first.model_copy(update=other)
+        assert index.takers(first) == Index(registered).takers(first)
+        assert index.takers(second) == Index(registered).takers(second)
+        assert index.takers(first) == Index(registered).takers(first)
 
 
 def test_a_goal_with_a_target_is_for_that_planner_only() -> None:

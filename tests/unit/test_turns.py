@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LimitExceeded
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.decisions import DelegateAction, PublishAction
 from soorma_ai.kernel.domain.effects import Spend
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, Join
 from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.registry import Approval
 from soorma_ai.kernel.rules.plans.requests import decision_of
 from soorma_ai.kernel.rules.plans.turns import TurnFacts, release, take_turn
 from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, PHASE_ENTERED, STRANDED

@@ -6,10 +6,11 @@ import pytest
 from contract.store_kit import agent
 from msgspec.structs import replace
 
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, Stray, Untaken
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent, Subscription
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent, Subscription
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.arrival import NamedRows, arrive, hear
 from soorma_ai.kernel.rules.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of

@@ -1,4 +1,4 @@
-"""Answers of models: the one object that was meant, what it cost, and what is wrong with it."""
+"""Answers of models: the one meant object, its cost, and its faults."""
 
 from math import isfinite
 
@@ -90,7 +90,7 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Extractio
 
 
 def cost_of(said: ProviderAnswer, price: Price | None) -> Paid:
-    """Return what an answer has cost, by its provider's own words; where they tell no usage, that is not known."""
+    """Return the cost of an answer, by the usage in its provider's own words; unknown without a usage."""
     usage = said.body.usage if said.body else said.usage
     if usage is None:
         return Paid(0, 0, None if price is None else 0.0, uncounted=1)

@@ -1,5 +1,5 @@
-"""Provider's own words about an answer: how it ended, and what it used. litellm maps the first to a few of its own, and
-makes good ends of bad ones; of the second it tells nothing when it cannot read the rest."""
+"""Provider's own words about an answer: its end and its usage. litellm maps the ends to a few of its own, and makes
+good ones of bad ones; it tells no usage when it cannot read the rest."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,8 @@ class Usage(NamedTuple):
 
 
 class Body(Struct, frozen=True):
-    """`finishes` are all that it names, in its provider's words; `usage` what it used, if it tells that."""
+    """Read body of an answer. `finishes` are all its ends, in its provider's words; `usage` is None for a body without
+    it."""
 
     form: Form
     finishes: tuple[str, ...]
@@ -54,7 +55,7 @@ class Body(Struct, frozen=True):
 
 
 def ending_of(form: Form, finishes: Iterable[str], also_good: frozenset[str]) -> tuple[Ending, str]:
-    """Return the worst of the ends, and its name: what is not on a list of good ones is none."""
+    """Return the worst of the ends, and its name. An end outside of the lists of good ones is bad."""
     named = [*finishes] or [ABSENT]
     for number, finish in enumerate(named):
         good = ANY_GOOD if number else GOOD.get(form, ANY_GOOD)
@@ -94,8 +95,8 @@ def body_of(body: Json) -> Body | None:
 
 
 def usage_of(tokens_in: object, tokens_out: object, cached: object = None, written: object = None) -> Usage | None:
-    """Return what was used. Below zero, or nothing at all, is no usage; what is said to be kept is believed as far as
-    it is no more than what came in."""
+    """Return the usage of a call. Numbers below zero, or none at all, are no usage. Kept tokens count up to the number
+    of tokens in."""
     if not _is_count(tokens_in) or not _is_count(tokens_out):
         return None
     came, went = int(cast(float, tokens_in)), int(cast(float, tokens_out))
@@ -149,6 +150,6 @@ def _count(told: object) -> int:
 
 
 def _sum(first: object, *more: object) -> float | None:
-    """Add up what is told; None where the first is not, or where one of it is below zero."""
+    """Return the sum of the told numbers; None without the first, and for a number below zero."""
     counts = [cast(float, count) for count in (first, *more) if _is_count(count)]
     return sum(counts) if _is_count(first) and min(counts) >= 0 else None

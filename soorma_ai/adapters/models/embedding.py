@@ -37,7 +37,8 @@ class ByFunction:
         return await found if isawaitable(found) else found
 
     async def _in_thread(self, texts: Sequence[str]) -> Vectors | Awaitable[Vectors]:
-        """Call it in a thread that does not keep the process from ending. Its turn ends with it, not with who waits."""
+        """Call the library in a thread, which does not keep the process alive. The turn ends with the call, even after
+        its caller has left."""
         loop = asyncio.get_running_loop()
         turn = self._turns.setdefault(loop, asyncio.Lock())
         called: asyncio.Future[Vectors | Awaitable[Vectors]] = loop.create_future()
@@ -84,5 +85,5 @@ class LiteLLMEmbedder:
 
 
 def _translate(fault: Exception, model: str) -> Exception:
-    """Return a fault as what an embedder may raise."""
+    """Return a fault as an error of an embedder."""
     return fault if isinstance(fault, SoormaError) else ConfigError(f"{model} gave no vectors: {fault}")

@@ -1,4 +1,4 @@
-"""Faults of calls as errors of ours, read from what providers send and not from how a client wraps it."""
+"""Faults of calls as errors of ours, read from the words of providers and not from the wrapping of a client."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class BadGeneration(Exception):
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
-    """Remove from `text` whatever looks like a key, and these secrets."""
+    """Return `text` without these secrets and without words that look like a key."""
     for secret in secrets:
         text = text.replace(secret, "<scrubbed>")
     return _SECRET.sub("<scrubbed>", text)
@@ -87,10 +87,9 @@ def find_secrets(given: str | None) -> list[str]:
 
 
 class CallFailure(Struct, frozen=True):
-    """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
-    it; `kinds` are the names of the classes of a client's error. `unreached` is the URL at which nobody was found, and
-    `base` the address that the caller had given. `is_unreadable`: it was answered, as if all were well, with what is no
-    answer."""
+    """Failed call, as far as it is known. `text` is the whole response, `error` the provider's own object in it;
+    `kinds` are the names of the classes of a client's error. `unreached` is the URL without a server, and `base` the
+    address given by the caller. `is_unreadable`: the response has a good status and is no answer."""
 
     text: str
     status: int | None = None
@@ -159,15 +158,15 @@ def translate(
 
 
 def guess_at(model: str, base: str | None) -> str:
-    """Return what may have been forgotten, where no address of a server was given. Local servers are named as OpenAI's
-    models are."""
+    """Return a hint at a forgotten setting, for a call without the address of a server. Models of local servers have
+    names like those of OpenAI."""
     is_hosted = model.partition("/")[0] not in _AS_LOCAL
     return "" if base is not None or is_hosted else "; api_base is not set: is a local server meant? Give api_base="
 
 
 def unreached_url(error: BaseException) -> str:
-    """Return the URL at which nobody was found, as the client behind an error tells it; empty for any other error. What
-    may hold a key is left out."""
+    """Return the URL without a server, from the client behind an error; empty for any other error. Parts that may hold
+    a key are left out."""
     cause: BaseException | None = error
     for _ in range(_MOST_CAUSES):
         if cause is None:

@@ -1,4 +1,4 @@
-"""Forms in which a model is asked for its answer: which of them work, and how a schema is spelled in each."""
+"""Forms of an answer of a model: the working ones, and the spelling of a schema in each."""
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ class AnswerForm(Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        """Return what the answer is, in the schema's words if it has any."""
+        """Return the description of the answer, in the schema's words if it has any."""
         return str(self.wire.schema.get("description", ABOUT))
 
 

@@ -25,7 +25,7 @@ def _message(choice: JsonObject) -> JsonObject:
 
 
 def _text(content: Json, kind: str) -> str:
-    """Return the text of a message, which may come in parts, among them thoughts and what else there may be."""
+    """Return the text of a message. It may come in parts, beside thoughts and parts of other kinds."""
     if isinstance(content, str):
         return content if kind == "text" else ""
     parts = [part for part in list_in(content) if isinstance(part, dict) and part.get("type") == kind]

@@ -15,7 +15,7 @@ _TABLE = "model_prices_and_context_window_backup.json"
 
 
 class Price(NamedTuple):
-    """`cached` is for input that a provider had kept, `written` for what it was told to keep; None is as `input`."""
+    """`cached` is for input kept by a provider, `written` for input that it was told to keep; None is as `input`."""
 
     input: float
     output: float

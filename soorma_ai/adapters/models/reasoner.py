@@ -1,4 +1,4 @@
-"""A Reasoner: models in order, each reached in its own way, with tenacity to repeat what may pass."""
+"""A Reasoner: models in order, each with its own transport; tenacity repeats calls after faults that may pass."""
 
 import asyncio
 import importlib
@@ -67,7 +67,7 @@ class _ParsedAnswer(Struct, frozen=True):
 class LiteLLMReasoner:
     """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
-    `memory` is what is known of the forms that models take, shared by the reasoners of a process. For the options see
+    `memory` has the known forms of models, shared by the reasoners of a process. For the options see
     `ModelOptions`.
     """
 

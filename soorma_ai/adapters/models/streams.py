@@ -42,7 +42,7 @@ def assemble(pieces: Iterable[Json]) -> JsonObject | None:
 
 
 def answer_of(body: Body) -> ProviderAnswer | None:
-    """Return the answer in a body; None for a form whose streams are no text."""
+    """Return the answer in a body; None for a form with streams that are no text."""
     message: JsonObject = body.content
     match body.form:
         case "openai":

@@ -17,9 +17,9 @@ _keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncGenerator[
 
 
 class ProviderCall(Struct, frozen=True):
-    """A question to one model, in one form. `base` and `key` None are those that its provider has. `spent` collects
-    what was paid for answers that cannot be used. `room_name` is the provider's name for the longest answer, where it
-    has told one."""
+    """A question to one model, in one form. `base` and `key` None are those of its provider. `spent` collects the
+    charges for answers that cannot be used. `room_name` is the provider's name for the longest answer, if it has told
+    one."""
 
     model: str
     messages: tuple[Message, ...]
@@ -36,8 +36,8 @@ class ProviderCall(Struct, frozen=True):
 
 class ProviderAnswer(Struct, frozen=True):
     """An answer. `contents` are the texts of its choices, `calls` the (name, arguments) of the tools that the model
-    called. `finishes` and `usage` are used where there is no `body`, in which the provider tells them itself;
-    `cost_usd` is what a library between has counted."""
+    called. `finishes` and `usage` are used without a `body`; there, the provider tells them itself. `cost_usd` is
+    the sum of a library between."""
 
     body: Body | None
     contents: tuple[str, ...]

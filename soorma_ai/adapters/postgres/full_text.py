@@ -1,4 +1,4 @@
-"""Full-text indexes, as rows of words: how often each stands in which row. The order is by BM25, as in the full-text
+"""Full-text indexes, as rows of words: the number of each word in each row. The order is by BM25, as in the full-text
 tables of SQLite."""
 
 import json

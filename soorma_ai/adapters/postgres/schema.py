@@ -92,7 +92,7 @@ def make() -> tuple[str, ...]:
 
 
 def make_features(features: FeatureSet, there: Collection[str] = (), guarded: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the statements that make and guard the tables of features, without those that are there or guarded."""
+    """Return the statements that make and guard the tables of features, without existing and guarded ones."""
     given = {*_GIVEN, *(table.name for table in features.tables if not table.is_numbered)}
     made = (*spell(features.missing(there), given), *features.missing_text_indexes(there, make_index))
     words = (table for index in features.text_indexes for table in word_tables(index))

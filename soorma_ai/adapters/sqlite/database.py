@@ -17,6 +17,7 @@ from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.ports import Hands
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql import database
+from soorma_ai.kernel.sql.plan_states import PlanStates
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -34,6 +35,7 @@ class Database(database.Database):
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
         super().__init__(features, keeps=not read_only)
+        self.states = None if read_only else PlanStates()
         self._wanted = features
         self.reader: ReadConnection | None = None
         self._path = path
@@ -60,9 +62,13 @@ class Database(database.Database):
             self.routes.forget()
             connection = files.open_writer(self._path, self._wanted)
             connection.holder = OWNER
+            connection.keeps_plans = True
             on_disk = self._path is not None
             forget = partial(self._forget, connection)
-            self._writer = SqliteWriter(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
+            settle = partial(self._settle, connection)
+            self._writer = SqliteWriter(
+                connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget, settle=settle
+            )
         try:
             if self._writer is not None:
                 await self.write(partial(_begin, tidy=tidy))
@@ -77,6 +83,20 @@ class Database(database.Database):
         """Drop everything derived from undone work."""
         self.routes.forget()
         connection.parts.clear()
+        connection.is_unknown = True
+
+    def _settle(self, connection: Connection) -> None:
+        """Bring the plans in hand to the state of the last commit."""
+        assert self.states is not None, "a file that is read only has no writer"
+        changes = connection.take_changes()
+        if changes is None:
+            self.states.clear()
+        else:
+            self.states.apply(changes)
+
+    @property
+    def is_settled(self) -> bool:
+        return self._writer is not None and self._writer.is_idle
 
     async def close(self) -> None:
         reader, writer = self.reader, self._writer

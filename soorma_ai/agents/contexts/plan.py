@@ -11,6 +11,7 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError, UnknownEvent
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope, Lineage, completion_of
+from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.states import START, StateConfig, StateMachine, initial_of, states_of
@@ -89,7 +90,6 @@ class GoalContext(Struct, frozen=True, kw_only=True):
         answer, named `response_event`: `on_transition` gets it, or the plan's state machine continues with it."""
         handling = _handling_of(None)
         must_be_in_hand(self, handling)
-        await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
         reply = ExpectedReply(response_event or completion_of(event_type))
         opened = await planning.machine.MachineInHand(handling).request(AgentRequest(event_type, payload, reply))
@@ -108,16 +108,8 @@ class PlanContext:
     """
 
     def __init__(self, handling: Handling) -> None:
-        """Take a plan with its values and waits already read; see `of`."""
         self._handling = handling
         self._machine = planning.machine.MachineInHand(handling)
-
-    @classmethod
-    async def of(cls, handling: Handling) -> "PlanContext":
-        """Return the context of a delivery's plan."""
-        await handling.read_values()
-        await handling.open_now()
-        return cls(handling)
 
     @classmethod
     async def create_from_goal(
@@ -145,7 +137,7 @@ class PlanContext:
         if status not in list(PlanStatus):
             raise LocalProtocolError(f"status={status!r} is none of {', '.join(PlanStatus)}")
         must_be_in_hand(goal, handling)
-        made = await cls.of(handling)
+        made = cls(handling)
         if state_machine:
             made._machine.begin(states_of(state_machine), current_state or initial_of(state_machine))
         elif state_machine is None and made.state_machine:
@@ -164,11 +156,11 @@ class PlanContext:
         becomes the plan of this delivery: a change of the plan in the meantime runs the handler again."""
         handling = _handling_of(context)
         if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
-            return await cls.of(handling)
-        found = await handling.services.store.plans.plan(plan_id) if plan_id else None
+            return cls(handling)
+        found = await handling.services.store.plans.state(plan_id) if plan_id else None
         if found is None:
             return await cls.restore_by_correlation(plan_id, context)
-        return await _take_up(handling, found)
+        return _take_up(handling, found)
 
     @classmethod
     async def restore_by_correlation(
@@ -182,9 +174,9 @@ class PlanContext:
         store = handling.services.store
         asked = await store.plans.expectation(correlation_id)
         for plan_id in (asked.plan_id if asked else None, correlation_id, plan_id_of(correlation_id, handling.agent)):
-            found = await store.plans.plan(plan_id) if plan_id else None
+            found = await store.plans.state(plan_id) if plan_id else None
             if found is not None:
-                return await _take_up(handling, found)
+                return _take_up(handling, found)
         return None
 
     @property
@@ -322,11 +314,11 @@ class PlanContext:
         """End the plan as cancelled, for this `reason`; an ended plan stays as it is."""
         if not self.status.is_final:
             handling = self._handling
-            handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
+            handling.apply(cancel(self.record, reason, handling.open_now, handling.moment()))
 
     @property
     def _view(self) -> MachineView:
-        return self._machine.view(self._handling.still_open)
+        return self._machine.view(self._handling.open_now)
 
     def _must_be_open(self) -> None:
         if self.status.is_final:
@@ -369,14 +361,15 @@ def _handling_of(context: PlatformContext | None) -> Handling:
     return handling
 
 
-async def _take_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
-    if (found.agent, found.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
+def _take_up(handling: Handling, found: PlanState) -> PlanContext | None:
+    plan = found.plan
+    if (plan.agent, plan.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
         return None
     if not handling.has_plan:
         handling.take_up(found)
-    elif handling.plan.plan_id != found.plan_id:
+    elif handling.plan.plan_id != plan.plan_id:
         raise LocalProtocolError(f"this delivery works on plan {handling.plan.plan_id}; one delivery, one plan")
-    return await PlanContext.of(handling)
+    return PlanContext(handling)
 
 
 def event_of(given: EventContext | TransitionContext) -> EventContext:

@@ -1,4 +1,4 @@
-"""Registry of a platform elsewhere: the calls that are more than one request."""
+"""Registry of a served platform: the calls of more than one request."""
 
 from collections.abc import Iterable
 from http import HTTPStatus

@@ -52,7 +52,7 @@ class Provider(Protocol):
         ...
 
     async def finish(self, answered: Mapping[str, str], begun: PendingSignIn) -> Caller:
-        """Return the person who came back. Raise Unauthenticated and TransientError."""
+        """Return the signed-in person. Raise Unauthenticated and TransientError."""
         ...
 
     async def end(self) -> tuple[str, str]:
@@ -124,7 +124,7 @@ class _BrowserAccess:
         )
 
     def by_provider(self) -> "Iterator[tuple[str, Answering]]":
-        """Yield the paths by which people sign in with the provider, where there is one."""
+        """Yield the paths of the sign-in with the provider; none without a provider."""
         if self._provider is not None:
             yield "/sign-in/with", partial(self._answer, answering=partial(self._begin_sign_in, self._provider))
             yield "/sign-in/back", partial(self._answer, answering=partial(self._finish_sign_in, self._provider))

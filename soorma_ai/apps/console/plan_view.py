@@ -32,7 +32,7 @@ DEEPEST = 7
 
 
 class LineView(Struct, frozen=True):
-    """A line of the story. `place` is the fragment by which others lead here, `level` its depth."""
+    """A line of the story. `place` is the fragment for links to it, `level` its depth."""
 
     place: str
     level: int

@@ -24,7 +24,7 @@ _CLASSES = {BAD: "bad", BOLD: "strong", DIM: "faint", GOOD: "good", QUOTE: "quot
 
 
 class StyledText(Struct, frozen=True):
-    """A piece of text, and the class by which it is styled."""
+    """A piece of text, and the class of its style."""
 
     text: str
     style: str = ""

@@ -69,7 +69,7 @@ def announce(
     *,
     asks: bool = False,
 ) -> list[Announcement]:
-    """Return a store's announcement of its live agents, each with the time of its silence, and of those that left: one
+    """Return a store's announcement of its live agents, each with the time of its silence, and of departed ones: one
     for each of their tenants, or one that only `asks`."""
     living: dict[str | None, list[AnnouncedAgent]] = {}
     gone: dict[str | None, list[str]] = {}

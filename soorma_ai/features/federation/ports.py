@@ -13,7 +13,7 @@ class Mail(Protocol):
     """Mailboxes of other stores."""
 
     async def mailboxes(self) -> list[str]:
-        """Return the mailboxes of other stores in which something waits."""
+        """Return the mailboxes of other stores with waiting events."""
         ...
 
     async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:

@@ -24,7 +24,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Absence, Claim
 from soorma_ai.kernel.rules.waits.opening import ESCALATION
-from soorma_ai.kernel.sql.codec import EXPECTATION, Codec, add_row, epoch, member, moment
+from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import expectations, timers
 
@@ -148,7 +148,7 @@ def _put_off(db: Connection, asked: Expectation, until: datetime, now: datetime)
     later = put_off(asked, until, now)
     if later.ask and asked.ask and not any(series == ESCALATION for _, series, _ in moved):
         later = replace(later, ask=replace(later.ask, escalate_after=asked.ask.escalate_after))
-    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (EXPECTATION.text(later), asked.id))
+    expectations.change(db, later)
     for timer_id, series, body in moved:
         try:
             told = EventEnvelope.from_json(body).model_copy(update={"time": until})

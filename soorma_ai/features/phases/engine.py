@@ -195,7 +195,7 @@ class JourneyInHand:
         if asked:
             self.journey_state = count_actions(self.journey_state, asked, frame.most_actions)
         going = move(self.plan, StatusTrigger.GO, handling.services.clock.now())
-        placed, open_now = replace(trigger, place=self.place), await handling.open_now()
+        placed, open_now = replace(trigger, place=self.place), handling.open_now
         moment = handling.moment()
         handling.apply(carry_out(going, judged, placed, open_now, moment, frame.terms))
 
@@ -312,11 +312,11 @@ class JourneyInHand:
             await fail_plan(handling, Failure("payload_mismatch", said))
             return
         await self.say(complete_event)
-        handling.apply(complete(self.plan, summary, await handling.open_now(), handling.moment()))
+        handling.apply(complete(self.plan, summary, handling.open_now, handling.moment()))
 
     async def has_new_waits(self, before: set[str]) -> bool:
         """Tell whether the plan waits for something that it did not wait for before."""
-        return any(one.id not in before for one in await self.handling.open_now())
+        return any(one.id not in before for one in self.handling.open_now)
 
     def _ask(self, question: PlanQuestion) -> PlanChange:
         return ask(self.plan, question, (), self.handling.moment())

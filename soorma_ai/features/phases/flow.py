@@ -182,7 +182,7 @@ class PhaseFlow(PhaseHooks):
     async def _run_phase(self, hand: JourneyTurn) -> bool:
         """Run the phase as far as it goes now; True when its visit is done."""
         journey = hand.journey
-        before = {one.id for one in await journey.handling.open_now()}
+        before = {one.id for one in journey.handling.open_now}
         async with aclosing(self._execute_phase(self.Phase(journey.journey_state.phase))) as events:
             async for event in events:
                 await journey.say(event)

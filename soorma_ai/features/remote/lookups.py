@@ -213,7 +213,7 @@ class Lookups:
         return found if found and (is_own or self._is_near(found.lineage)) else None
 
     async def _event(self, event_id: str) -> EventEnvelope | None:
-        """Return an event of the user or the tree, or the one that closed this delivery."""
+        """Return an event of the user or the tree, or the closing event of this delivery."""
         found = await self._store.events.event(event_id)
         is_cause = event_id == self._delivery.event.causation_id
         if found is None or found.tenant_id != self._own.tenant_id:

@@ -51,8 +51,8 @@ _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED
 
 
 class LiveLine(Struct, frozen=True):
-    """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
-    question to people that the line is about, `subject` the event of an answered question."""
+    """One line, with its time. `mark` stays the same for the same line at every look. `wait` is the question to people
+    in the line, `subject` the event of an answered question."""
 
     at: datetime
     line: Line

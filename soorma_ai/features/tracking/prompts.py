@@ -77,7 +77,8 @@ async def _results(services: Services, plan: PlanRecord, sent: Sent) -> Json:
     if sent.join_id is None:
         return None
     join = await plans.expectation(sent.join_id)
-    fired = (await plans.join_progress(plan.plan_id, sent.join_id)).fired
+    state = await plans.state(plan.plan_id)
+    fired = state.joins[sent.join_id].fired if state and sent.join_id in state.joins else None
     if join is None or fired is None:
         return None
     return [*tell_results(join, await plans.branches_that_came(plan.plan_id, join.id), fired)]

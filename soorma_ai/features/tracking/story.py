@@ -82,7 +82,7 @@ def _tree(line: Line, *before: Part) -> Tree:
 
 
 def headline(line: Line) -> Sequence[Part]:
-    """Say what happened."""
+    """Return the sentence of a line."""
     who, what, note, took, payload = one_line(line.who), one_line(line.what), _note(line), _took(line), _payload(line)
     style = BAD if line.is_failure else BOLD
     match line.kind:
@@ -155,7 +155,7 @@ def _took(line: Line) -> Part:
 
 
 def _state(trace: Trace) -> str:
-    """Say what a plan waits for besides what stands below: what nobody takes, and until when it sleeps."""
+    """Return the waits of a plan, without requests that no agent takes."""
     unheard = {one.request_id for one in trace.untaken}
     waits = [one for one in trace.expectations if one.id not in unheard]
     return describe_state(trace.status, waits, ()).partition("; ")[2]

@@ -1,7 +1,7 @@
 """A plan's timeline: a bar for each answer of a model, each request and each wait for people.
 
-A wait of hours beside calls of seconds would leave nothing of these to be seen: a stretch in which neither a model nor
-an agent works is folded to a part of the rest.
+A wait of hours beside calls of seconds would leave nothing of these to be seen: a stretch without work of a model or an
+agent is folded to a part of the rest.
 """
 
 from bisect import bisect_right
@@ -63,7 +63,7 @@ class Fold(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """`more` counts the bars that are left out. `parts` are the shares of all time as (whose, from, width)."""
+    """`more` counts the bars that are left out. `parts` are the shares of all time as (owner, from, width)."""
 
     bars: tuple[DrawnBar, ...]
     folds: tuple[Fold, ...]
@@ -112,7 +112,7 @@ def _bar(line: Line, above: Line | None, place: str) -> Bar | None:
 
 
 class _Scale:
-    """Places of moments on the axis, with the stretches folded in which nobody works."""
+    """Places of moments on the axis; stretches without work are folded."""
 
     def __init__(self, bars: Sequence[Bar], end: timedelta) -> None:
         moments = sorted({_NONE, end, *(at for bar in bars for at in (bar.begin, bar.end))})

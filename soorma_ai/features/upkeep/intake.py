@@ -46,7 +46,7 @@ def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTab
 
 
 def _tables_of(features: FeatureSet) -> Iterable[Table]:
-    """Return the tables with rows of tenants. Those of which a tenant is found stand in the order of the search."""
+    """Return the tables with rows of tenants. Tables for the search of a tenant are in the order of the search."""
     words = (table for index in features.text_indexes for table in word_tables(index))
     return *row_level_security.TABLES, *features.tables, *words
 

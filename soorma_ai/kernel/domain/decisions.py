@@ -7,9 +7,10 @@ from typing import Annotated, Literal, Self, cast
 from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.people import ladder_fault
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import (
     LONGEST_WAIT_SECONDS,
     Frozen,

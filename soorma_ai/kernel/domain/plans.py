@@ -130,22 +130,6 @@ class PlanValue(Struct, frozen=True):
     value: Json
 
 
-class PlanInHand(Struct, frozen=True):
-    """Start of a plan's step, beside its row and its history: its values by key, its open expectations, and the amounts
-    spent by its tree."""
-
-    values: tuple[PlanValue, ...]
-    open: tuple[Expectation, ...]
-    spent: Spent
-
-
-class StepMark(Struct, frozen=True):
-    """Number of a plan's steps with one fingerprint, and the last of them."""
-
-    count: int
-    last: Step
-
-
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
     """Name one planner's pursuit of one goal, to recognise a return of the goal to it."""
     return derived_id("pursuit", plain_name(agent), goal_event, digest(goal_data))

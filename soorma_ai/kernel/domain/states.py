@@ -143,6 +143,19 @@ def states_of(machine: StateMachine) -> dict[str, StateConfig]:
     return made
 
 
+def plan_definition_of(given: PlanDefinition | Mapping[str, Any]) -> PlanDefinition:
+    """Return a plan type, also one read from JSON. Raise ConfigError with every malformed part."""
+    if isinstance(given, PlanDefinition):
+        return given
+    found = _mapping("a plan type", given)
+    states = states_of(_mapping("the states of a plan type", found.get("states")))
+    try:
+        return PlanDefinition.model_validate({**found, "states": states})
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
+        raise ConfigError(f"the plan type is malformed: {'; '.join(faults)}") from error
+
+
 def _mapping(what: str, given: object) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise ConfigError(f"{what} is a mapping by names, found {given!r}")

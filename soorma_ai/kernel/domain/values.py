@@ -86,10 +86,10 @@ def derived_id(*parts: str) -> str:
 
 def json_object(what: str, value: object) -> JsonObject:
     """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", by_alias=True)
     if (copied := copy_of_json(value)) is not None:
         return copied
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", by_alias=True)
     try:
         return _OBJECT.validate_python(value)
     except ValidationError as error:
@@ -169,6 +169,15 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_finite,
 def compact(value: Json) -> str:
     """Return the one spelling of a value: sorted keys, no spaces, ASCII."""
     return "".join(_COMPACT.iterencode(value, True))
+
+
+def copy_json(value: T) -> T:
+    """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
+    if isinstance(value, dict):
+        return cast(T, {key: copy_json(one) for key, one in cast(JsonObject, value).items()})
+    if isinstance(value, list):
+        return cast(T, [copy_json(one) for one in cast(list[Json], value)])
+    return value
 
 
 def digest(value: Json) -> str:

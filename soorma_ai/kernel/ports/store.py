@@ -9,11 +9,12 @@ from typing_extensions import Unpack
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Untaken
-from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, PromptPart, Step
+from soorma_ai.kernel.domain.history import JournalEntry, PromptPart, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.people import Answer
-from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, PlanValue
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports.conditions import LogConditions, PlanConditions, QuestionConditions, UntakenConditions
 from soorma_ai.kernel.ports.identity import Audit
@@ -30,12 +31,8 @@ class Plans(Protocol):
 
     async def plan(self, plan_id: str) -> PlanRecord | None: ...
 
-    async def plan_of_event(self, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
-        """Return the plan, and its expectation closed by this event, met or expired."""
-        ...
-
-    async def in_hand(self, plan_id: str, root_plan_id: str) -> PlanInHand:
-        """Return the values, waits and amounts of a plan, all of one moment; its open expectations oldest first."""
+    async def state(self, plan_id: str, event_id: str = "") -> PlanState | None:
+        """Return the state of a plan, all of one moment; `met` has the expectation closed by this event."""
         ...
 
     async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
@@ -77,12 +74,6 @@ class Plans(Protocol):
     async def plan_values(self, plan_id: str) -> list[PlanValue]:
         """Return its values by key."""
         ...
-
-    async def find_marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, StepMark]:
-        """Return the steps with one of these fingerprints, by fingerprint; fingerprints without a step are left out."""
-        ...
-
-    async def join_progress(self, plan_id: str, join_id: str) -> JoinProgress: ...
 
     async def branches_that_came(self, plan_id: str, join_id: str) -> list[Step]:
         """Return the steps of the branches in time, in order."""

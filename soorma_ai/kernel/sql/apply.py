@@ -13,8 +13,19 @@ from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.rules.arrival import effects as decided
 from soorma_ai.kernel.rules.arrival import endings, matching
 from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.tables import (
+    early,
+    expectations,
+    inbox,
+    plans,
+    puts,
+    receivers,
+    registry,
+    tasks,
+    timers,
+    untaken,
+)
 from soorma_ai.kernel.sql.tables import events as log
-from soorma_ai.kernel.sql.tables import expectations, inbox, plans, puts, receivers, registry, tasks, timers, untaken
 
 
 def apply(
@@ -73,9 +84,9 @@ def _apply_about(db: Connection, effect: decided.AboutTheEvent, now: datetime, a
         case decided.KeepEarly(stray):
             if not expectations.tell_stray(db, stray, now):
                 return False
-            expectations.keep_early(db, about.seq, effect, now)
+            early.keep(db, about.seq, effect, now)
         case decided.ForgetEarly():
-            expectations.forget_early(db, about.seq)
+            early.forget(db, about.seq)
         case decided.KeepUntaken():
             untaken.keep(db, about.seq, effect)
         case decided.DropUntaken(timer_id):
@@ -92,13 +103,13 @@ def expect(db: Connection, expectation: Expectation, now: datetime) -> None:
         live = registry.live_events(db, expectation.tenant_id, now)
         apply(db, matching.park(expectation, live, now), now)
         return
-    early = matching.first_to_meet(expectation, expectations.early_events(db, expectation, now))
-    if early is None:
+    first = matching.first_to_meet(expectation, early.kept_for(db, expectation, now))
+    if first is None:
         expectations.insert(db, expectation)
         return
-    was_handed = inbox.has(db, expectation.agent, early.seq)
-    effects = matching.open_met(expectation, early.event, now, was_handed=was_handed)
-    apply(db, effects, now, StoredEvent(early.seq, early.event))
+    was_handed = inbox.has(db, expectation.agent, first.seq)
+    effects = matching.open_met(expectation, first.event, now, was_handed=was_handed)
+    apply(db, effects, now, StoredEvent(first.seq, first.event))
 
 
 def close(

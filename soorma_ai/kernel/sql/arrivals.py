@@ -128,7 +128,7 @@ class _ArrivalTransaction:
 
     def _apart(self, act: Callable[[], None], event: EventEnvelope) -> Exception | None:
         """Return the fault, after an undo of everything."""
-        db, waiting = self._db, list(self._db.published)
+        db, waiting, opened = self._db, list(self._db.published), dict(self._db.opened)
         done, stops, place = len(self._done), set(self._stops), db.place()
         db.savepoint("event", event.tenant_id)
         fault: Exception | None = None
@@ -140,7 +140,7 @@ class _ArrivalTransaction:
         except Exception as error:
             fault = error
             db.execute("ROLLBACK TO event")
-            db.published[:] = waiting
+            db.published[:], db.opened = waiting, opened
             db.give_back_since(place)
             del self._done[done:]
             self._stops = stops
@@ -208,14 +208,20 @@ def _earlier_reply(db: Connection, expected: Expectation | None) -> EventEnvelop
     return log.readable_named(db, expected.met_by)
 
 
-def _expectation_named_by(db: Connection, event: EventEnvelope, heard: EventTargets) -> Expectation | None:
-    """Return the expectation referred to by an event. A request with a taker refers to one by its own reply key, so
-    this matters only for replies expected among requests."""
-    if heard.expectation_id is None:
-        return None
+def _expectation_named_by(
+    db: Connection, index: Index, event: EventEnvelope, heard: EventTargets
+) -> tuple[Expectation | None, bool]:
+    """Return the expectation referred to by an event, and whether its request was handed to the event's source. A
+    request with a taker refers to one by its own reply key, so this matters only for replies expected among
+    requests."""
+    expectation_id, topic = heard.expectation_id, None
+    if expectation_id is None:
+        return None, False
     if event.topic is EventTopic.ACTION_REQUESTS and not heard.is_untaken:
-        return expectations.find_on(db, heard.expectation_id, event.topic)
-    return expectations.find(db, heard.expectation_id)
+        topic = event.topic
+        if db.opened.get(expectation_id, topic) is not topic:
+            return None, False
+    return expectations.find_with_receipt(db, expectation_id, index.inbox_of(event.source), topic) or (None, False)
 
 
 def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None:
@@ -227,15 +233,15 @@ def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None
 
 
 def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: EventTargets) -> NamedRows:
-    expected = _expectation_named_by(db, event, heard)
+    expected, has_receipt = _expectation_named_by(db, index, event, heard)
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:
             return NamedRows(expected)
         case Meaning.REPLY:
             assert expected is not None
             let_go = _let_go(db, expected) if event.answers != expected.id else ()
-            was_handed = index.may_answer(event.source, expected.subject) and inbox.was_handed(
-                db, index.inbox_of(event.source), (expected.id, *let_go)
+            was_handed = index.may_answer(event.source, expected.subject) and (
+                has_receipt or (bool(let_go) and inbox.was_handed(db, index.inbox_of(event.source), let_go))
             )
             return NamedRows(expected, let_go, was_handed=was_handed, replied=_earlier_reply(db, expected))
         case Meaning.WAKES_PLAN:

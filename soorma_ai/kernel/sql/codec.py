@@ -1,6 +1,6 @@
 """Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
@@ -21,6 +21,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.sql.connection import Reader, Rows
 
 T = TypeVar("T")
@@ -123,6 +124,16 @@ def _read_model(kind: type, value: object) -> object:
 
 
 _ENCODER = Encoder(enc_hook=_write_model)
+_sort_and_encode, _decode = Encoder(order="sorted").encode, Decoder().decode
+
+
+def is_text_of(raw: str, value: Json) -> bool:
+    """Tell whether `raw` is JSON text of this value, and nothing else."""
+    try:
+        return _sort_and_encode(_decode(raw)) == _sort_and_encode(value)
+    except (DecodeError, ValueError, RecursionError):
+        return False
+
 
 PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
 STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")
@@ -173,6 +184,16 @@ def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Row
 def _insert(table: str, conflict: str, *columns: str) -> str:
     places = ", ".join("?" * len(columns))
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}"
+
+
+def add_rows(
+    db: Reader, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], conflict: str = ""
+) -> Rows:
+    """Insert rows with values of these columns; `conflict` is the clause for existing ones."""
+    row = f"({', '.join('?' * len(columns))})"
+    values = ", ".join([row] * len(rows))
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values} {conflict}"
+    return db.execute(statement, [value for one in rows for value in one])
 
 
 # A moment, in seconds, of what is not due before it is moved.

@@ -11,7 +11,11 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plan_state import PlanRow
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
+from soorma_ai.kernel.sql.plan_states import RowChange, SpentChange, StateChange
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
 MOST_PARTS = 4_096
@@ -162,8 +166,10 @@ class Connection(ABC):
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
     it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
-    by itself. `parts` are those of prompts known to be stored, by this transaction or an earlier one, with the time of
-    their write.
+    by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
+    the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
+    It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are its changes
+    of them; `is_unknown`: they may be changed in another way, and all are to be read again.
     """
 
     def __init__(self) -> None:
@@ -179,9 +185,13 @@ class Connection(ABC):
         self.is_leaving = False
         self.is_careful = False
         self.is_beside = False
-        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+        self.opened: dict[str, EventTopic] = {}
+        self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
+        self.plan_changes: list[StateChange] = []
+        self.is_unknown = False
 
     features: Features
+    keeps_plans = False
     registry: int
     taking = ""
     is_far_from_hands = False
@@ -229,7 +239,7 @@ class Connection(ABC):
         """Return the rows of a statement among all tenants, in any scope of the rest."""
         return self.execute(sql).fetchall()
 
-    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+    def has_part(self, part: tuple[str, ...], at: float) -> bool:
         """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
         written = self.parts.pop(part, None)
         is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
@@ -261,19 +271,37 @@ class Connection(ABC):
         if self.hands is not None and not self.is_careful:
             self.hands.note_claim(agent, found)
 
-    def place(self) -> tuple[int, int]:
-        """Return how far hands are reserved and filled, for `give_back_since`."""
-        return len(self._reserved), len(self.taken)
+    def note(self, plan_id: str | None, row: PlanRow, size: int = 0) -> None:
+        """Note a change of a plan's state, of so many bytes on disk."""
+        if self.keeps_plans and plan_id is not None:
+            self.plan_changes.append(RowChange(plan_id, row, size))
 
-    def give_back_since(self, place: tuple[int, int]) -> None:
-        """Give back the hands reserved since for undone work."""
-        reserved, taken = place
+    def note_spent(self, root_plan_id: str, spent: Spent) -> None:
+        """Note the amounts of a tree."""
+        if self.keeps_plans:
+            self.plan_changes.append(SpentChange(root_plan_id, spent))
+
+    def take_changes(self) -> list[StateChange] | None:
+        """Return the changes of plans' states; None for unknown ones."""
+        changes, is_unknown = self.plan_changes, self.is_unknown
+        self.plan_changes, self.is_unknown = [], False
+        return None if is_unknown else changes
+
+    def place(self) -> tuple[int, int, int]:
+        """Return how far hands are reserved and filled, and changes noted, for `give_back_since`."""
+        return len(self._reserved), len(self.taken), len(self.plan_changes)
+
+    def give_back_since(self, place: tuple[int, int, int]) -> None:
+        """Give back the hands reserved since for undone work, and forget its changes."""
+        reserved, taken, changed = place
         del self.taken[taken:]
+        del self.plan_changes[changed:]
         for agent in self._reserved[reserved:]:
             self.give_back_hand(agent)
 
     def take_what_was_taken(self) -> tuple[Delivery, ...]:
         taken, self.taken, self._reserved = tuple(self.taken), [], []
+        self.opened.clear()
         return taken
 
     def take_queued(self) -> frozenset[str]:
@@ -291,5 +319,6 @@ class Connection(ABC):
         self.untaken.clear()
         self.queued.clear()
         self.taken.clear()
+        self.opened.clear()
         while self._reserved:
             self.give_back_hand(self._reserved[-1])

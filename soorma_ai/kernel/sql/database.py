@@ -13,6 +13,7 @@ from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.ports import Delivery, Hands, Note
 from soorma_ai.kernel.sql import arrivals
 from soorma_ai.kernel.sql.connection import Connection, Features, Reader
+from soorma_ai.kernel.sql.plan_states import PlanStates
 from soorma_ai.kernel.sql.tables import audit
 from soorma_ai.kernel.sql.tables.registry import EventCache, Routes
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -26,7 +27,7 @@ NOTHING = Arrival()
 class Database(ABC):
     """Transactions of one store, with the arrival of published events. It `keeps` the read registry, if every change by
     another process comes with a number. If it `guards` its rows, a transaction sees those in its scope. `features` are
-    the active ones."""
+    the active ones. `states` are the plans in hand; None where other processes write too."""
 
     guards = False
 
@@ -36,6 +37,7 @@ class Database(ABC):
         self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
         self.known = EventCache(self.routes, keeps=keeps)
+        self.states: PlanStates | None = None
         self._hands: Hands | None = None
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:
@@ -49,6 +51,11 @@ class Database(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether a read row has come to the plans in hand: no transaction is on its way."""
+        return False
 
     @abstractmethod
     async def transact(
@@ -180,7 +187,7 @@ def reading(
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
-        whose = acting or find(given, named) or part.acting
+        whose = acting or (find(given, named) if find else None) or part.acting
         read = part.database.read_aside if is_long else part.database.read
         return await read(lambda db: query(db, *given, **named), whose)
 
@@ -200,11 +207,11 @@ def writing(
 
 def _actor_of(
     query: Callable[..., object], *, of_user: bool
-) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None]:
-    """Return the function from a query's arguments to its scope; None for arguments without a tenant."""
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None] | None:
+    """Return the function from a query's arguments to its scope, None for a query without a tenant."""
     names = [*inspect.signature(query).parameters][1:]
     if "tenant_id" not in names:
-        return lambda given, named: None
+        return None
 
     def argument(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
         place = names.index(name)

@@ -1,15 +1,17 @@
 """The one transaction of a handling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.kernel.domain import effects as asked
+from soorma_ai.kernel.domain.effects import Hold, RetryAfter
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.kernel.ports import Work
+from soorma_ai.kernel.domain.plan_state import HandlingEnd
+from soorma_ai.kernel.ports import Settlement, Work
 from soorma_ai.kernel.sql import apply as consequences
 from soorma_ai.kernel.sql import registration
 from soorma_ai.kernel.sql.connection import Connection
@@ -19,11 +21,14 @@ from soorma_ai.kernel.sql.tables import events as log
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
+    if not isinstance(work.disposition, RetryAfter | Hold):
+        handled = (work.delivery, *work.following)
+        db.note(work.delivery.owner, HandlingEnd(tuple(delivery.event.id for delivery in handled)))
     batch.end(db, work.following, now)
     batch.note_in_hand(db, work.in_vain)
     for settlement in work.bill:
-        budget.settle(db, settlement)
-    apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)])
+        budget.write_down(db, settlement)
+    apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)], work.bill)
     if has_following:
         inbox.move_up(db, work.delivery, work.disposition, now)
 
@@ -51,31 +56,61 @@ def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) ->
     return True
 
 
+class _Batches:
+    """Rows of a transaction for one statement of each kind, at the first effect of the kind."""
+
+    def __init__(
+        self, changes: Sequence[asked.Effect], handled: Sequence[EventEnvelope], bill: Sequence[Settlement]
+    ) -> None:
+        self._steps = [effect.step for effect in changes if type(effect) is asked.AppendStep]
+        self._spends = [effect for effect in changes if type(effect) is asked.Spend]
+        self._bill = bill
+        published = (effect.event for effect in changes if type(effect) is asked.Publish)
+        self._at_hand = {event.id: event for event in (*published, *handled)}
+
+    @property
+    def spends_actions(self) -> bool:
+        return bool(self._spends)
+
+    def append_steps(self, db: Connection) -> None:
+        steps, self._steps = self._steps, []
+        plans.append(db, steps, self._at_hand)
+
+    def charge(self, db: Connection) -> None:
+        bill, spends, self._bill, self._spends = self._bill, self._spends, (), []
+        budget.charge(db, bill, spends)
+
+
 def apply(
-    db: Connection, changes: Sequence[asked.Effect], now: datetime, handled: Sequence[EventEnvelope] = ()
+    db: Connection,
+    changes: Sequence[asked.Effect],
+    now: datetime,
+    handled: Sequence[EventEnvelope] = (),
+    bill: Sequence[Settlement] = (),
 ) -> None:
-    """Apply effects in order; `handled` are the events that they are about."""
-    published = (effect.event for effect in changes if isinstance(effect, asked.Publish))
-    at_hand = {event.id: event for event in (*published, *handled)}
+    """Apply effects in order; `handled` are the events that they are about, `bill` is settled with them."""
+    batches = _Batches(changes, handled, bill)
+    if not batches.spends_actions:
+        batches.charge(db)
     for effect in changes:
-        _apply(db, effect, now, at_hand)
+        _apply(db, effect, now, batches)
 
 
-def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping[str, EventEnvelope]) -> None:
+def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batches) -> None:
     match effect:
         case asked.Publish(event):
             log.publish(db, event)
         case asked.SavePlan(plan, expected_version):
             consequences.save(db, plan, expected_version)
-        case asked.AppendStep(step):
-            plans.append(db, step, at_hand)
+        case asked.AppendStep():
+            batches.append_steps(db)
         case asked.Expect(expectation):
             consequences.expect(db, expectation, now)
         case asked.Close(expectation_id, status, at, first):
             if not consequences.close(db, expectation_id, status, at) and first:
                 raise VersionConflict(f"expectation {expectation_id} is closed already; look again")
-        case asked.Spend(root_plan_id, actions, at_most):
-            budget.spend_actions(db, root_plan_id, actions, at_most)
+        case asked.Spend():
+            batches.charge(db)
         case asked.Schedule():
             timers.schedule(db, effect)
         case asked.Unschedule(timer_id):

@@ -9,15 +9,11 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, SaveTask, Schedule
+from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
-from soorma_ai.kernel.domain.history import PromptPart
-from soorma_ai.kernel.domain.limits import Charge, Limits
 from soorma_ai.kernel.domain.memory import OpenSession
-from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
-from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import (
     Audit,
     Delivery,
@@ -28,24 +24,21 @@ from soorma_ai.kernel.ports import (
     Plans,
     Queue,
     Registry,
-    Settlement,
     Store,
     StoredEvent,
     StoreKey,
     Swept,
     Work,
 )
-from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registration, sweep
+from soorma_ai.kernel.sql import arrivals, due_timers, effects, registration, sweep
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
+from soorma_ai.kernel.sql.plans import SqlPlans
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, budget, inbox, memory, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import audit, early, inbox, memory, receivers, registry
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
-from soorma_ai.kernel.sql.tables import expectations as expected
-from soorma_ai.kernel.sql.tables import plans as held_rows
-from soorma_ai.kernel.sql.tables import plans as pursued
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
 
@@ -98,7 +91,7 @@ class SqlQueue(StorePart):
             else:
                 inbox.must_stand(db, delivery)
             for event in events if keys else ():
-                expected.must_have_room(db, event, keys, now)
+                early.must_have_room(db, event, keys, now)
             effects.send(db, events, expect, session)
 
         acting = of_delivery(delivery) if delivery else None
@@ -156,84 +149,6 @@ class SqlQueue(StorePart):
             if not unreadable:
                 return found
             await self.write(partial(letters.set_unreadable_aside, rows=unreadable), HOUSE)
-
-
-class SqlPlans(StorePart):
-    plan = reading(pursued.plan)
-    plan_status = reading(pursued.plan_status)
-    plan_of_event = reading(pursued.plan_of_event)
-    in_hand = reading(pursued.in_hand)
-    plans = reading(pursued.plans, of_user=True)
-    plan_answering = reading(pursued.plan_answered_under)
-    steps = reading(pursued.steps)
-    plan_values = reading(pursued.values)
-    find_marked = reading(pursued.find_marked)
-    blocked_plans = reading(held_rows.blocked_plans)
-    blocked_in_tree = reading(held_rows.blocked_in_tree)
-    steps_at = reading(pursued.steps_at)
-    join_progress = reading(pursued.join_progress)
-    branches_that_came = reading(pursued.branches_that_came)
-    cancellation = reading(pursued.cancellation)
-    goal_of = reading(receivers.goal_of)
-    expectation = reading(expected.find)
-    expectations = reading(expected.of_plan_or_tenant)
-    open_in_tree = reading(expected.open_of_tree)
-    was_answered = reading(expected.was_answered)
-    questions = reading(expected.questions)
-    count_questions = reading(expected.count_questions)
-    ladders = reading(expected.ladders)
-    count_held = reading(expected.count_held, of_user=True)
-    questions_beginning = reading(expected.questions_beginning)
-    expectations_by_id = reading(expected.find_all)
-    group = reading(expected.of_group)
-    find_met = reading(expected.find_met)
-    task = reading(tasks.task)
-    sub_tasks = reading(tasks.sub_tasks)
-    task_expectations = reading(expected.open_of_task)
-    agents_of_task = reading(tasks.agents_of)
-    journal = reading(budget.journal)
-    decisions = reading(budget.decisions)
-    count_decisions = reading(budget.count_decisions)
-    find_shown = reading(budget.find_shown)
-    prompt_parts = reading(budget.prompt_parts)
-    last_shown = reading(budget.last_shown)
-    read_spent = reading(budget.read_spent)
-
-    async def save_task(self, task: TaskRecord, expected_version: int) -> None:
-        await self.database.write(lambda db: tasks.save(db, SaveTask(task, expected_version)))
-
-    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
-        is_new, _ = await self.publish(lambda db: apply.stop(db, plan_id, reason, now), now)
-        return is_new
-
-    async def resume(self, plan_id: str, now: datetime) -> bool:
-        is_held, _ = await self.publish(lambda db: apply.resume(db, plan_id, now), now)
-        return is_held
-
-    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
-        is_first, _ = await self.publish(lambda db: apply.answer(db, wait_id, answer, wake, now), now)
-        return is_first
-
-    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
-        def reserving(db: Connection) -> None:
-            inbox.must_stand(db, delivery)
-            budget.reserve(db, charge, limits)
-
-        await self.write(reserving, of_delivery(delivery))
-
-    async def keep_part(self, part: PromptPart, now: datetime) -> None:
-        await self.write(lambda db: budget.keep_part(db, part, now))
-
-    async def settle(self, one: Settlement, delivery: Delivery) -> None:
-        def settling(db: Connection) -> None:
-            inbox.must_stand(db, delivery)
-            budget.settle(db, one)
-
-        await self.write(settling, of_delivery(delivery))
-
-    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
-        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
-        return lambda: tasks.parse(texts())
 
 
 class SqlMemory(StorePart):
@@ -358,7 +273,7 @@ class SqlStore:
 
 
 def _tidy(db: Connection, now: datetime) -> None:
-    expected.drop_expired_early(db, now)
+    early.drop_expired(db, now)
     inbox.bring_near(db, now)
 
 

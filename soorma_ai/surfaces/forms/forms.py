@@ -1,7 +1,7 @@
 """Forms for people, made from JSON Schema: the shown fields.
 
-Fields are named by their place in the value, as `$.lines[0].amount`. An unchanged field keeps its exact value, whatever
-a browser makes of it; so does a value without a field. A value beyond the form's means is typed as JSON.
+Fields are named by their place in the value, as `$.lines[0].amount`. An unchanged field keeps its exact value, in
+spite of a browser's changes; so does a value without a field. A value beyond the form's means is typed as JSON.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Servers that speak OpenAI's wire format: where they are, whose key they want, and what they may be told."""
+"""Servers with OpenAI's wire format: their addresses, their keys, and the parameters that they take."""
 
 import os
 import re
@@ -60,7 +60,7 @@ def speaks_openai(model: str, base: str | None) -> bool:
 
 
 def address_of(model: str, base: str | None) -> str | None:
-    """Return the address that was given, or that the environment or the provider has; None where nobody knows it."""
+    """Return the given address, or that of the environment or of the provider; None without any."""
     place = PLACES[model.partition("/")[0]]
     return base or next((os.environ[name] for name in place.bases if os.environ.get(name)), place.base)
 

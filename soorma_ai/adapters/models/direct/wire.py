@@ -1,4 +1,4 @@
-"""OpenAI's wire format: a question as bytes, and what comes back, whoever sends it."""
+"""OpenAI's wire format: a question as bytes, and the answer of any server."""
 
 import json
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _tail(wire: Same[Wire], mode: Mode) -> bytes:
 
 
 def _spell(value: Json) -> str:
-    """Return JSON in ASCII, which spells also what is no Unicode."""
+    """Return JSON in ASCII, since ASCII also spells lone surrogates."""
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -69,7 +69,7 @@ def _tell_schema(messages: list[Json], schema: str) -> list[Json]:
 
 
 def read(status: int, content: bytes, retry_after: str | None) -> ProviderAnswer | CallFailure:
-    """Return the answer, or what is wrong with it: servers also send errors as if all were well, or in a stream."""
+    """Return the answer, or its failure: servers also send errors with a good status, or in a stream."""
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
     chunks = [*values_in(text)]
     error = next((found for chunk in chunks if (found := _error_in(chunk, status))), None)

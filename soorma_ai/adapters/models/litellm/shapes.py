@@ -25,8 +25,7 @@ class _AnyObject(BaseModel):
 
 
 def arguments_for(call: ProviderCall, provider: str) -> dict[str, Any]:
-    """Return the arguments of a call. Never with `context`, by which instructor would render the messages as
-    templates."""
+    """Return the arguments of a call. They never have `context`: instructor would render the messages as templates."""
     libs, form, wire = libraries(), call.form, call.form.wire
     _, shaped = libs.shape(
         _response_model(Same(wire), form.mode),
@@ -70,7 +69,7 @@ def _parameters_of(model: str) -> frozenset[str]:
 
 
 def _mark(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Mark the end of what is the same in every question, as far as which the provider is to keep it."""
+    """Mark the end of the part that is the same in every question, for the provider to keep it."""
     messages: list[dict[str, Any]] = [*arguments["messages"]]
     for number, message in enumerate(messages):
         if message["role"] == "system" and isinstance(message["content"], str):

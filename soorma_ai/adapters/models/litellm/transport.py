@@ -55,7 +55,7 @@ class ThroughLiteLLM:
         return [name for name in missing if name.endswith("_API_KEY")] or _empty_keys(_provider(model))
 
     def price(self, model: str) -> Price | None:
-        """Return the price in the table that comes with litellm, whose own sums are 0 for some models it does not
+        """Return the price in litellm's table. The sums of litellm itself are 0 for some models that it does not
         know."""
         return price_in(libraries().litellm.model_cost, model)
 
@@ -81,7 +81,7 @@ class ThroughLiteLLM:
 
 
 def _make_the_best_of(error: Exception, text: str, call: ProviderCall) -> ProviderAnswer:
-    """Return the answer that litellm has got and cannot put together. Raises what the error means."""
+    """Return the answer that litellm has got and cannot put together. Raise the error of ours for any other."""
     secrets = find_secrets(call.key)
     failed = describe_fault(error, call.base, text)
     fault = translate(failed, call.model, secrets)
@@ -112,14 +112,14 @@ def _text_of(error: Exception, said: Sequence[object]) -> str:
 
 
 def _streamed(text: str) -> ProviderAnswer | None:
-    """Return the answer of a stream that nobody asked for."""
+    """Return the answer of a stream that came without a request for it."""
     pieces = [*values_in(text.strip())]
     body = body_of(assemble(pieces)) if len(pieces) > 1 or is_stream(text) else None
     return answer_of(body) if body is not None else None
 
 
 def describe_fault(error: Exception, base: str | None, said: str = "") -> CallFailure:
-    """Return what is known of a call. An answer with a good status that litellm cannot read gets a bad one from it."""
+    """Return the failure of a call. litellm gives a bad status to an answer with a good one that it cannot read."""
     headers = getattr(error, "litellm_response_headers", None)
     body = getattr(error, "body", None)
     text = str(error)
@@ -177,7 +177,7 @@ def _call(call: Any) -> tuple[str, str]:
 
 
 def _listener(said: list[object]) -> Callable[[Mapping[str, Any]], None]:
-    """Return what litellm tells of a call; the provider's answer, as it came, goes into `said`."""
+    """Return a listener to litellm's calls; the provider's answer, as it came, goes into `said`."""
 
     def listen(details: Mapping[str, Any]) -> None:
         if details.get("log_event_type") == "post_api_call":

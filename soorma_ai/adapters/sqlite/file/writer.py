@@ -22,7 +22,8 @@ GROUP = 128
 
 class SqliteWriter:
     """Writer of a file. `connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is
-    called after an undo: nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk."""
+    called after an undo: nothing derived from uncommitted rows is kept. `settle` is called after a transaction, before
+    anything else learns of its end. `on_disk`: a commit waits for the disk."""
 
     def __init__(
         self,
@@ -31,11 +32,13 @@ class SqliteWriter:
         on_disk: bool,
         on_commit: Callable[[bool], None] | None,
         forget: Callable[[], None],
+        settle: Callable[[], None],
     ) -> None:
         self.connection = connection
         self._on_disk = on_disk
         self._on_commit = on_commit
         self._forget = forget
+        self._settle_states = settle
         self._loop = asyncio.get_running_loop()
         # Nothing that follows from a commit belongs to whoever asked for it.
         self._context = copy_context()
@@ -138,6 +141,7 @@ class SqliteWriter:
         self._helper.do(work, finish)
 
     def _settle(self, group: list[Job[Any]], *, wrote: bool) -> None:
+        self._settle_states()
         for job in group:
             job.answer()
         for job in group:

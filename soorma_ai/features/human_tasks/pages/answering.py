@@ -73,7 +73,7 @@ def change_list(sheet: Sheet) -> Sheet | None:
 
 
 def payload_form(ask: Ask, sheet: Sheet, refusal: AnswerRefusal | None) -> FormField | None:
-    """Return the fields by which a held payload can be changed; None where it cannot be."""
+    """Return the fields for a change of a held payload; None for an unchangeable one."""
     if ask.proposal is None or AnswerDecision.EDIT not in ask.allowed_decisions:
         return None
     faults = refusal.payload.faults if refusal and refusal.payload else None

@@ -34,9 +34,9 @@ class QuestionRow(Struct, frozen=True):
 
 
 class QuestionList(Struct, frozen=True):
-    """One page of the questions. `count` is how many there are on all pages, in words where that is not known exactly.
-    The page begins behind the question `begin`; `earlier` and `later` are those from which the pages beside it lead
-    on. None where it is the first, or the last."""
+    """One page of the questions. `count` is their number on all pages, in words if it is not known exactly. The
+    page begins behind the question `begin`; `earlier` and `later` are the places of the pages beside it, None for the
+    first and the last page."""
 
     rows: tuple[QuestionRow, ...]
     count: str

@@ -251,8 +251,8 @@ def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
 
 
 def _beginning(value: Json) -> tuple[str, bool]:
-    """Return as much of it as a page shows, as JSON in which everything is seen, and whether there is more. No more of
-    it is written than that."""
+    """Return the part of a value that a page shows, as JSON without invisible characters, and whether there is more. No
+    more of it is written than that."""
     written, size = list[str](), 0
     for chunk in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value):
         written.append(chunk[: MOST_SHOWN + 1])
@@ -263,7 +263,7 @@ def _beginning(value: Json) -> tuple[str, bool]:
 
 
 def _pretty(value: Json) -> str:
-    """Return JSON in which everything is seen. Where not all of it can be, all but ASCII is spelled out."""
+    """Return JSON without invisible characters. With unprintable ones in it, all but ASCII is spelled out."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return text if text.replace("\n", "").isprintable() else json.dumps(value, indent=2)
 

@@ -1,17 +1,30 @@
 """Takers of events: an index from each event to its agents, made of the registrations."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+
+from msgspec import Struct
 
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.names import agent_meant, plain_name
 from soorma_ai.kernel.domain.plans import plan_id_of
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, Registration, name_of
 from soorma_ai.kernel.domain.stores import mailbox_of, store_of_mailbox
-from soorma_ai.kernel.rules.arrival.effects import FIRST, LAST, Put
+from soorma_ai.kernel.rules.arrival.effects import LAST, Put
 from soorma_ai.kernel.rules.delivery.route import patterns_of
 
 _NO_ROLES: frozenset[EventRole] = frozenset()
+
+
+# Kinds of events with their inboxes at hand.
+MOST_KINDS = 4096
+
+
+class _Inboxes(Struct, frozen=True):
+    """Inboxes of events of one kind: takers, each with whether it begins a plan, and listeners."""
+
+    takers: tuple[tuple[str, bool], ...]
+    listeners: tuple[str, ...]
 
 
 class Index:
@@ -22,6 +35,7 @@ class Index:
         self._roles: defaultdict[tuple[str, EventTopic, str], set[EventRole]] = defaultdict(set)
         self._known: defaultdict[str, list[tuple[Registration, EventRole, EventDefinition]]] = defaultdict(list)
         self._stores: dict[str, str] = {}
+        self._inboxes: dict[tuple[object, ...], _Inboxes] = {}
         for one in registrations:
             if one.store:
                 self._stores[one.agent] = one.store
@@ -35,26 +49,38 @@ class Index:
         """Return the inboxes of an event, of agents of its tenant and shared ones: takers of the request (with a
         target, only the agent of that name, or those of that capability); for a goal the line of its new plan, at the
         nearest agent of one name; and listeners. An event for agents of another store goes into its mailbox, once."""
+        kind = event.topic, event.type, event.tenant_id, event.stays, event.target, event.source
+        found = self._inboxes.get(kind)
+        if found is None:
+            if len(self._inboxes) >= MOST_KINDS:
+                self._inboxes.clear()
+            found = self._inboxes[kind] = self._find_inboxes(event)
+        takers = [
+            Put(inbox, plan_id_of(event.id, inbox), LAST) if is_goal else Put(inbox, event.id)
+            for inbox, is_goal in found.takers
+        ]
+        listeners = [Put(inbox, event.id) for inbox in found.listeners]
+        return tuple(takers), tuple(listeners)
+
+    def _find_inboxes(self, event: EventEnvelope) -> _Inboxes:
         meant = self._targets(event)
-        takers: dict[str, Put] = {}
-        listeners: dict[str, Put] = {}
+        takers: dict[str, bool] = {}
+        listeners: dict[str, None] = {}
         for pattern in patterns_of(event.type):
             for one in self._listening.get((event.topic, pattern), ()):
                 if one.tenant_id not in (None, event.tenant_id) or (one.store and event.stays):
                     continue
                 roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
                 if roles.isdisjoint(TAKEN):
-                    listeners[one.agent] = Put(one.agent, event.id)
+                    listeners[one.agent] = None
                 elif meant is not None and one.agent not in meant:
                     continue
                 elif one.store:
-                    box = mailbox_of(one.store)
-                    takers[box] = Put(box, event.id)
+                    takers[mailbox_of(one.store)] = False
                 else:
-                    is_goal = EventRole.TAKES_AS_GOAL in roles
-                    owner, priority = (plan_id_of(event.id, one.agent), LAST) if is_goal else (event.id, FIRST)
-                    takers[one.agent] = Put(one.agent, owner, priority)
-        return _nearest(event, takers.values()), tuple(listeners.values())
+                    takers[one.agent] = EventRole.TAKES_AS_GOAL in roles
+        left_out = _farther(event.source, [agent for agent, is_goal in takers.items() if is_goal])
+        return _Inboxes(tuple(one for one in takers.items() if one[0] not in left_out), tuple(listeners))
 
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent takes the request; a listener by a pattern does not count."""
@@ -110,12 +136,9 @@ class Index:
         return [(role, definition) for one, role, definition in known if one.tenant_id in (None, tenant_id)]
 
 
-def _nearest(event: EventEnvelope, takers: Collection[Put]) -> tuple[Put, ...]:
-    """Leave out agents with a nearer namesake for the same plan."""
-    beginning: defaultdict[str, list[str]] = defaultdict(list)
-    for put in takers:
-        if put.priority == LAST:
-            beginning[put.owner].append(put.agent)
-    pairs = [agents for agents in beginning.values() if len(agents) > 1]
-    left_out = {one for agents in pairs for one in agents if one != agent_meant(plain_name(one), event.source, agents)}
-    return tuple(put for put in takers if put.agent not in left_out)
+def _farther(asker: str, agents: Iterable[str]) -> set[str]:
+    """Return the agents with a nearer namesake for the same plan."""
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for agent in agents:
+        named[plain_name(agent)].append(agent)
+    return {one for name, ones in named.items() for one in ones if one != agent_meant(name, asker, ones)}

@@ -7,9 +7,10 @@ from functools import cached_property, lru_cache, reduce
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.names import is_of_a_tenant, plain_name
-from soorma_ai.kernel.domain.registry import TAKEN, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.choices.index import EventIndex, index_of

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import DecisionError, LimitExceeded, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -28,7 +29,7 @@ from soorma_ai.kernel.domain.decisions import (
 )
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip

@@ -1,6 +1,7 @@
 """Which of an agent's handlers an event is for."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from soorma_ai.errors import ConfigError
@@ -37,14 +38,12 @@ def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) 
     return next((named[pattern] for pattern in patterns_of(event.type) if pattern in named), None)
 
 
-def patterns_of(event_type: str) -> Iterator[str]:
-    """Patterns under which a handler gets this event, the most exact first: 'order.paid', 'order.*', '*'."""
-    yield event_type
-    family = event_type
-    while "." in family:
-        family = family.rpartition(".")[0]
-        yield f"{family}.{ANY}"
-    yield ANY
+@lru_cache(maxsize=1024)
+def patterns_of(event_type: str) -> tuple[str, ...]:
+    """Return the patterns of this event's handlers, the most exact first: 'order.paid', 'order.*', '*'."""
+    parts = event_type.split(".")
+    families = (".".join((*parts[:most], ANY)) for most in range(len(parts) - 1, 0, -1))
+    return (event_type, *families, ANY)
 
 
 def fits(pattern: str, event_type: str) -> bool:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -28,11 +29,11 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 
 
 class PlanTerms(Struct, frozen=True):
-    """Terms of a planner for its plans. `reply_timeout` is for requests without one of their own; `asks_for_help`: a
-    person is asked before a plan gives up."""
+    """Terms of a planner for its plans. `reply_timeout` is for requests without one of their own. `help` is the
+    question to a person before a plan gives up; without it, the plan fails at once."""
 
     reply_timeout: timedelta | None = None
-    asks_for_help: bool = False
+    help: HelpRequest | None = None
 
 
 USUAL_TERMS = PlanTerms()
@@ -60,7 +61,7 @@ def carry_out(
             return wait(plan, judged, action, moment, mark)
         case CompleteAction(outcome="achieved", result=result):
             return complete(plan, result, open_now, moment)
-        case CompleteAction() as action if terms.asks_for_help:
-            return ask_for_help(plan, action, moment, mark)
+        case CompleteAction() as action if terms.help is not None:
+            return ask_for_help(plan, action, moment, mark, terms.help)
         case CompleteAction() as action:
             return fail(plan, failure_of(words_of(action)), open_now, moment)

@@ -1,5 +1,6 @@
 """Giving up: a goal that cannot be reached fails its plan by name, or is a question to a person first."""
 
+from soorma_ai.kernel.domain.approvals import HelpRequest
 from soorma_ai.kernel.domain.decisions import CompleteAction
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventTopic
@@ -32,7 +33,9 @@ def words_of(action: CompleteAction) -> str:
     return f"{reason}; missing: {missing}" if missing else reason
 
 
-def ask_for_help(plan: PlanRecord, action: CompleteAction, moment: Moment, fingerprint: str) -> PlanChange:
+def ask_for_help(
+    plan: PlanRecord, action: CompleteAction, moment: Moment, fingerprint: str, terms: HelpRequest
+) -> PlanChange:
     """Ask a person for a hint or for data before the plan ends. A rejection, and silence, end it."""
     words = words_of(action)
     question = Ask(
@@ -40,13 +43,17 @@ def ask_for_help(plan: PlanRecord, action: CompleteAction, moment: Moment, finge
         message=words,
         response_schema=HELP,
         allowed_decisions=(AnswerDecision.RESPOND, AnswerDecision.REJECT),
+        approvers=terms.approvers,
+        reminders=terms.reminders,
+        escalate_after=terms.escalate_after,
+        escalate_to=terms.escalate_to,
     )
     spec = ExpectationSpec(
         moment.expectation_id("wait"),
         ExpectationKind.WAIT,
         GIVE_UP_ASKED,
         topic=EventTopic.NOTIFICATION_EVENTS,
-        timeout=LONGEST_WAIT,
+        timeout=terms.timeout or LONGEST_WAIT,
         ask=question,
     )
     return ask_people(plan, spec, words, moment, fingerprint=fingerprint)

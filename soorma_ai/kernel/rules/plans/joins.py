@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.decisions import AcceptedDecision, PublishAllAction
 from soorma_ai.kernel.domain.effects import AppendStep, Close, Effect, Expect, PlanChange, Publish, Spend
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
-from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
+from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -77,14 +77,6 @@ def receive_branch(
     appended = [effect.step for effect in received.effects if isinstance(effect, AppendStep)]
     steps = tuple(AppendStep(_mark(step, met, trigger, fired is not None)) for step in appended)
     return PlanChange(replace(plan, steps=received.plan.steps, updated_at=moment.now), steps), trigger
-
-
-def progress_after(stored: JoinProgress, recorded: Sequence[Step], join_id: str) -> JoinProgress:
-    """Return how far a join is with these steps, which are not stored yet."""
-    of_join = [step for step in recorded if step.join_id == join_id]
-    fired = next((step for step in of_join if step.fires), stored.fired)
-    came = stored.came + sum(not step.fires for step in of_join)
-    return JoinProgress(came, fired, None if fired else stored.needed)
 
 
 def branches_left_behind(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from msgspec import Struct
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -21,7 +22,7 @@ from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import Json, JsonObject, digest

@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
+from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.conditions import applies
 from soorma_ai.kernel.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask, Proposal
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject, derived_id, digest
 from soorma_ai.kernel.rules.waits.opening import (
     ExpectationSpec,

@@ -7,7 +7,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
-from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Expect, Publish, RetryAfter, Schedule
+from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Effect, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -98,20 +98,31 @@ async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | No
 async def execute(handling: Handling, disposition: Disposition, outcome: str | None = None) -> None:
     """Commit the recorded effects. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services, (first, *following) = handling.services, handling.deliveries
-    bill, in_vain = handling.bill.settlements, handling.in_vain
-    work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain, outcome)
+    bill, in_vain, effects = handling.bill.settlements, handling.in_vain, handling.effects
+    work = Work(first, disposition, effects, bill, tuple(following), in_vain, outcome)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     handling.bill.clear()
     _count(handling, disposition, bill)
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.signal([handling.plan.plan_id])
-    opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
-    services.signals.signal(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
-    for effect in handling.effects:
-        if isinstance(effect, AppendStep) and effect.step.kind is StepKind.PARKED:
-            warn("plan_parked", plan_id=effect.step.plan_id, agent=handling.agent, reason=effect.step.note)
-    if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
+    if isinstance(disposition, RetryAfter):
         services.signals.timers.set()
+    for effect in effects:
+        _signal(handling, effect)
+
+
+def _signal(handling: Handling, effect: Effect) -> None:
+    """Tell those that wait in this process of a committed effect, and the log of a plan that sleeps."""
+    signals = handling.services.signals
+    match effect:
+        case Expect(expectation) if expectation.ask and expectation.root_plan_id:
+            signals.signal([questions_of(expectation.root_plan_id)])
+        case AppendStep(step) if step.kind is StepKind.PARKED:
+            warn("plan_parked", plan_id=step.plan_id, agent=handling.agent, reason=step.note)
+        case Schedule():
+            signals.timers.set()
+        case _:
+            pass
 
 
 def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:

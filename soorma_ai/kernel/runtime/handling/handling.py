@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -15,16 +15,18 @@ from soorma_ai.kernel.domain.decisions import PlannerDecision
 from soorma_ai.kernel.domain.effects import DropValue, Effect, PlanChange, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.kernel.domain.history import JoinProgress, Step
+from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG, Charge, Limits, Payer
-from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, StepMark
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
+from soorma_ai.kernel.domain.values import copy_json
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
-from soorma_ai.kernel.rules.plans.joins import progress_after
+from soorma_ai.kernel.rules.fold import fold, fold_effect
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
@@ -87,12 +89,11 @@ class Handling:
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
         self.asking = asyncio.Lock()
-        self._plan: PlanRecord | None = None
-        self._stored_version: int | None = None
+        # The plan as it is stored, and with all that is recorded.
+        self._stored: PlanState | None = None
+        self._state: PlanState | None = None
         self._touched = False
         self._values: PlanValues | None = None
-        self._in_hand: PlanInHand | None = None
-        self._progress: dict[str, JoinProgress] = {}
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
         self.decided: PlannerDecision | None = None  # by a model, for the author's handler
@@ -122,10 +123,9 @@ class Handling:
         turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
         turn.deliveries = (*self.deliveries, delivery)
         turn._recorded = RecordedEffects((*self._recorded.all, *changes.values))
-        turn._plan, turn._stored_version, turn._touched = self._plan, self._stored_version, bool(changes.plan)
-        turn._values = self._values.after(changes.values) if self._values else None
-        turn._memory = self._memory.copy()
-        turn._progress = self._progress
+        if self._state is not None:
+            turn._stored, turn._state = self._stored, fold(self._state, changes.values)
+        turn._touched, turn._memory = bool(changes.plan), self._memory.copy()
         if self.task is not None and self.sub_tasks is not None:
             turn.task, changed = self._recorded.task_after(self.task)
             turn.sub_tasks = self.sub_tasks.after(turn.task, changed)
@@ -162,11 +162,11 @@ class Handling:
 
     def checkpoint(self) -> Callable[[], None]:
         """Return a function to undo all later effects."""
-        recorded, plan, touched = len(self._recorded.own), self._plan, self._touched
+        recorded, state, touched = len(self._recorded.own), self._state, self._touched
 
         def roll_back() -> None:
             self._recorded.undo(recorded)
-            self._plan, self._touched, self._values = plan, touched, None
+            self._state, self._touched, self._values = state, touched, None
             self._memory = MemoryInHand(self.services.store.memory)
 
         return roll_back
@@ -187,7 +187,7 @@ class Handling:
     @property
     def working_lineage(self) -> Lineage:
         """Return the lineage of the present plan or task; an incoming event has no say about it."""
-        owner = self._plan or self.task
+        owner = self._state.plan if self._state else self.task
         return owner.lineage if owner else self.event.lineage
 
     @property
@@ -195,7 +195,7 @@ class Handling:
         return self.task.task_id if self.task else None
 
     def works_on(self, plan_id: str) -> bool:
-        return self._plan is not None and self._plan.plan_id == plan_id
+        return self._state is not None and self._state.plan.plan_id == plan_id
 
     @property
     def is_in_doubt(self) -> bool:
@@ -240,20 +240,19 @@ class Handling:
 
     def _changes(self) -> Changes:
         memory = self._memory.changes
-        values = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
-        if self._plan is None or not (self._touched or values):
+        if self._state is None:
             return Changes(memory=memory)
-        version = 0 if self._stored_version is None else self._stored_version + 1
-        return Changes((SavePlan(replace(self._plan, version=version), self._stored_version),), memory, values)
+        plan, stored = self._state.plan, self._stored.plan.version if self._stored else None
+        values = self._values.changes(plan.plan_id) if self._values else ()
+        if not (self._touched or values):
+            return Changes(memory=memory)
+        version = 0 if stored is None else stored + 1
+        return Changes((SavePlan(replace(plan, version=version), stored),), memory, values)
 
     @property
     def recorded(self) -> tuple[Effect, ...]:
         """Effects of this delivery alone."""
         return tuple(self._recorded.own)
-
-    @property
-    def actions_recorded(self) -> int:
-        return self._recorded.actions
 
     @property
     def steps_recorded(self) -> list[Step]:
@@ -262,11 +261,14 @@ class Handling:
     def record(self, *effects: Effect) -> None:
         """Record effects. Values of a plan go into its working copy, with its changes computed at the end."""
         self.must_be_open()
+        is_remote = self.services.is_remote
         for effect in effects:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
-            else:
-                self._recorded.add(effect, is_remote=self.services.is_remote)
+                continue
+            self._recorded.add(effect, is_remote=is_remote)
+            if self._state is not None:
+                self._state = fold_effect(self._state, effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Replace the recorded effects of this delivery; the context has ended."""
@@ -290,71 +292,68 @@ class Handling:
 
     def expect_call(self, payer: Payer, charge: Charge) -> None:
         """Remember with the present plan, if it is the payer, the reservation for its next call."""
-        if self._plan is not None and self._plan.plan_id == payer.plan_id:
-            self._plan = replace(self._plan, next_call=charge)
+        if self._state is not None and self.works_on(payer.plan_id):
+            self._state = replace(self._state, plan=replace(self._state.plan, next_call=charge))
+
+    @property
+    def state(self) -> PlanState:
+        """Return the state of the present plan, with the effects of this handling."""
+        if self._state is None:
+            raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
+        return self._state
+
+    @property
+    def stored(self) -> PlanState | None:
+        """Return the stored state of the present plan; None for a plan that is just begun."""
+        return self._stored
 
     @property
     def plan(self) -> PlanRecord:
-        if self._plan is None:
-            raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
-        return self._plan
+        return self.state.plan
 
     @property
     def has_plan(self) -> bool:
-        return self._plan is not None
+        return self._state is not None
 
-    @property
-    def is_begun(self) -> bool:
-        """Tell whether the plan in hand is stored; one that is just begun is not."""
-        return self._stored_version is not None
-
-    def load(self, plan: PlanRecord) -> None:
+    def load(self, stored: PlanState) -> None:
         """Take a stored plan as the working copy."""
         self.must_be_open()
-        self._plan, self._stored_version, self._touched = plan, plan.version, False
-        self._in_hand = self._values = None
+        plan = stored.plan
+        self._state = replace(stored, plan=replace(plan, goal_data=copy_json(plan.goal_data)))
+        self._stored, self._touched, self._values = stored, False, None
 
-    def take_up(self, plan: PlanRecord) -> None:
+    def take_up(self, stored: PlanState) -> None:
         """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""
-        self.load(plan)
-        self.taken_up = plan.plan_id
+        self.load(stored)
+        self.taken_up = stored.plan.plan_id
 
-    async def in_hand(self) -> PlanInHand:
-        """Return the rows beside the plan's, read once: a later change of its values or of its tree's use conflicts."""
-        if self._in_hand is None:
-            self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
-        return self._in_hand
-
-    async def read_values(self) -> None:
-        """Take the plan's values as a working copy."""
-        if self._values is None:
-            self._values = PlanValues((await self.in_hand()).values)
+    async def begin_plan(self, outcome: PlanChange) -> None:
+        """Take a new plan. Its tree may have spent something by then, on an earlier try among others."""
+        spent = await self.services.store.plans.read_spent(outcome.plan.root_plan_id)
+        self._state = PlanState(outcome.plan, spent=spent)
+        self.apply(outcome)
 
     @property
     def values(self) -> PlanValues:
+        """Return the working copy of the plan's values."""
         if self._values is None:
-            raise LocalProtocolError("the plan's values are read with its PlanContext; restore it first")
+            self._values = PlanValues(self.state.values)
         return self._values
 
     def apply(self, outcome: PlanChange) -> None:
         self.must_be_open()
-        self._plan, self._touched = outcome.plan, True
+        self._state, self._touched = replace(self.state, plan=outcome.plan), True
         self.record(*outcome.effects)
 
-    async def open_now(self) -> list[Expectation]:
-        """Return the plan's waits, this handling's own effects included."""
-        return self._recorded.still_open((await self.in_hand()).open)
+    @property
+    def open_now(self) -> list[Expectation]:
+        """Return the plan's waits, oldest first, this handling's own effects included."""
+        return [*self.state.open.values()]
 
     @property
-    def still_open(self) -> list[Expectation]:
-        """Return the result of `open_now`, with the plan's values read before."""
-        if self._in_hand is None:
-            raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
-        return self._recorded.still_open(self._in_hand.open)
-
-    async def in_flight(self) -> int:
+    def in_flight(self) -> int:
         """Number of things that are open at once; a join is none beside its branches."""
-        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
+        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in self.open_now)
 
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
@@ -369,21 +368,10 @@ class Handling:
             self._request_types[event_type] = await request_type(registry, self.event.tenant_id, event_type, now)
         return self._request_types[event_type]
 
-    async def join_progress(self, join_id: str) -> JoinProgress:
-        """Return the progress of a join, with the steps recorded by now. Only its plan changes it: read once a run."""
-        if join_id not in self._progress:
-            self._progress[join_id] = await self.services.store.plans.join_progress(self.plan.plan_id, join_id)
-        return progress_after(self._progress[join_id], self.steps_recorded, join_id)
-
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""
         stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals) if ordinals else []
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
-
-    async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, StepMark]:
-        """Return the plan's steps with one of these fingerprints, by fingerprint, without those of no step."""
-        stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
-        return self._recorded.find_marked(stored, fingerprints)
 
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)

@@ -91,21 +91,18 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
     return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
-async def situation_now(
-    handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
-) -> Situation:
-    """Read the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
-    spent = (await handling.in_hand()).spent
+def situation_now(handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None) -> Situation:
+    """Return the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
+    marked = handling.state.marks
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
-    marked = await handling.find_marked([mark, *rejections])
     return Situation(
         plan=handling.plan,
         offer=offer,
-        spent=replace(spent, actions=spent.actions + handling.actions_recorded),
+        spent=handling.state.spent,
         now=handling.services.clock.now(),
-        in_flight=await handling.in_flight(),
+        in_flight=handling.in_flight,
         repeats=marked[mark].count if mark in marked else 0,
-        rejected={one: marked[one].last.note for one in rejections if one in marked},
+        rejected={one: marked[one].note for one in rejections if one in marked},
     )
 
 
@@ -124,7 +121,6 @@ async def decide(
 ) -> AcceptedDecision:
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
-    await handling.read_values()
     earlier, history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
@@ -133,8 +129,8 @@ async def decide(
         earlier=earlier,
         history_tokens=settings.history_tokens,
         custom_context={**handling.values.session, **question.custom},
-        spent=(await handling.in_hand()).spent,
-        in_flight=await handling.in_flight(),
+        spent=handling.state.spent,
+        in_flight=handling.in_flight,
         today=settings.today(handling.services.clock.now()),
     )
     if settings.recall is not None:
@@ -150,8 +146,8 @@ async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, list[S
     before."""
     histories, plans = handling.services.histories, handling.services.store.plans
     earlier, stored = EarlierSteps(), list[StepLines]()
-    if handling.is_begun:
-        earlier, known = await histories.read(plans, handling.plan, first)
+    if handling.stored is not None:
+        earlier, known = await histories.read(plans, handling.stored, first)
         stored += known
     recorded = [StepLines(step) for step in handling.steps_recorded]
     earlier = add_earlier(earlier, [step for step in recorded if step.ordinal < first])
@@ -241,7 +237,7 @@ class _DecisionSubject(Struct, frozen=True):
         mark = fingerprint(decision, self.occasion.trigger.facts)
         await check_decision_ahead(tenant_id, decision, self.offer)
         try:
-            judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
+            judged = judge(decision, situation_now(self.handling, self.offer, mark, decision))
         except PayloadMismatch as mismatch:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
         if self.question.check is not None:
@@ -255,7 +251,7 @@ class _DecisionSubject(Struct, frozen=True):
         lookups = view.lookups + 1
         if lookup.about:
             handling = self.handling
-            stored = await handling.services.store.plans.steps(handling.plan.plan_id) if handling.is_begun else []
+            stored = await handling.services.store.plans.steps(handling.plan.plan_id) if handling.stored else []
             parts = find_parts([*stored, *handling.steps_recorded], lookup.about, RESULT_TOKENS * CHARS_PER_TOKEN)
             note = "" if parts else "No earlier step has these words."
             seen = {**view.seen, f"steps about {lookup.about}": parts} if parts else view.seen
@@ -288,7 +284,7 @@ async def draft(
         await run_in_slices(tenant_id, review(drawn, material, plan.goal_data))
         return drawn
 
-    occasion = Occasion(plan, Trigger(""), spent=(await handling.in_hand()).spent)
+    occasion = Occasion(plan, Trigger(""), spent=handling.state.spent)
     shown = await _narrow(material, settings, occasion, services.clock)
     inputs = plan_inputs(
         plan,

@@ -67,12 +67,12 @@ class MachineInHand:
         closed = handling.closed
         return MachineView(handling.plan, values.machine, values.results, values.state, values.pause, open_now, closed)
 
-    async def view_now(self) -> MachineView:
-        return self.view(await self._handling.open_now())
+    def view_now(self) -> MachineView:
+        return self.view(self._handling.open_now)
 
     async def step(self, event: EventEnvelope | None) -> bool:
         """Take a step; False where nothing leads on."""
-        taken = step(await self.view_now(), event, self._handling.services.clock.now())
+        taken = step(self.view_now(), event, self._handling.services.clock.now())
         if taken is None:
             return False
         await self._carry_out(taken)
@@ -84,13 +84,13 @@ class MachineInHand:
         """Continue by itself with the event, or fail the plan without a way on."""
         seen = self.view([]).seen
         is_going = await self.step(seen) if seen or self._handling.plan.is_due else True
-        if not is_going and not await self._handling.open_now():
+        if not is_going and not self._handling.open_now:
             await fail_plan(self._handling, without_way(self._handling.plan, seen))
         await self.rest()
 
     async def rest(self) -> None:
         """End the plan that has reached an end; wait for the events that a state names which asks for nothing."""
-        view = await self.view_now()
+        view = self.view_now()
         if view.plan.status.is_final:
             return
         if view.config and view.config.is_terminal:
@@ -99,7 +99,7 @@ class MachineInHand:
             await self._carry_out(Move(PlanChange(view.plan), question))
 
     async def finish(self, result: Json = None) -> None:
-        view = await self.view_now()
+        view = self.view_now()
         schema = await self._result_schema()
         filled = result_of(view, result)
         await check_ahead(view.plan.lineage.tenant_id, schema, filled)
@@ -112,7 +112,7 @@ class MachineInHand:
     async def pause(self, reason: str) -> str:
         """The id of the wait that ends it."""
         handling = self._handling
-        paused, question = pause(await self.view_now(), reason, handling.services.clock.now())
+        paused, question = pause(self.view_now(), reason, handling.services.clock.now())
         handling.apply(paused)
         wait_id = await self._ask(question)
         handling.apply(PlanChange(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
@@ -120,14 +120,14 @@ class MachineInHand:
 
     async def resume(self, data: JsonObject) -> None:
         """Continue with this input. A plan without any wait for people stays as it is."""
-        handling, view = self._handling, await self.view_now()
+        handling, view = self._handling, self.view_now()
         resumed = resume(view, data, handling.moment())
         if resumed is None:
             return
         handling.apply(resumed)
         awaited = [wait.event_type for wait in view.open_now if wait.kind is ExpectationKind.WAIT]
         event = lead(self.view([]), handling.event.model_copy(update={"data": data}), awaited)
-        if not await self.step(event) and not await handling.open_now():
+        if not await self.step(event) and not handling.open_now:
             await fail_plan(self._handling, without_way(handling.plan, event))
 
     async def request(self, asked: AgentRequest) -> str | None:
@@ -141,7 +141,7 @@ class MachineInHand:
             return None
         mark = fingerprint(decision, self._what_is_known())
         await check_decision_ahead(plan.lineage.tenant_id, decision, offer)
-        judged = judge(decision, await situation_now(handling, offer, mark))
+        judged = judge(decision, situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)
         return first_opened(outcome.effects).id
@@ -164,7 +164,7 @@ class MachineInHand:
         name, message = question.reply.event_type, question.message
         waiting = PlannerDecision(next_action=WaitAction(expected_event=name, message=message, timeout_seconds=None))
         mark = fingerprint(waiting, self._what_is_known())
-        must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
+        must_be_within_limits(waiting, situation_now(handling, Offer(), mark))
         outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
         return first_opened(outcome.effects).id

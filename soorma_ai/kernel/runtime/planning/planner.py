@@ -91,10 +91,9 @@ class PlanningEngine:
         if self._author.settings.reasoner is not None:
             handling.must_be_first()  # a model may be asked
         handling.trigger = trigger
-        await handling.read_values()
         machine, transition = MachineInHand(handling), self._author.transition
         handling.record(*keep_result(machine.view([])))
-        view = await machine.view_now()
+        view = machine.view_now()
         if (view.states or transition is None) and view.is_held:
             handling.apply(hold(view, handling.services.clock.now()))
         elif handling.plan.is_due and not view.states:
@@ -134,17 +133,16 @@ class PlanningEngine:
         tenant_id = handling.plan.lineage.tenant_id
         decision = await run_in_slices(tenant_id, prepare_decision(decision, offer))
         await check_decision_ahead(tenant_id, decision, offer)
-        situation = await situation_now(handling, offer, fingerprint(decision, trigger.facts), decision)
+        situation = situation_now(handling, offer, fingerprint(decision, trigger.facts), decision)
         return judge(decision, situation)
 
     async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
         going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
-        open_now, terms = await handling.open_now(), self._author.settings.terms
+        open_now, terms = handling.open_now, self._author.settings.terms
         handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), terms))
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
-        await handling.read_values()
         await recall_session(handling, self._author.settings.earlier_plans)
         if declared := self._author.machines.get(goal.type):
             MachineInHand(handling).begin(*declared)
@@ -163,15 +161,13 @@ class PlanningEngine:
             return
         except HandlerPostponed as put_off:
             roll_back()
-            await handling.read_values()
             MachineInHand(handling).drop()
             # Its first step is still to be made: see `go_on`.
             due = replace(handling.plan, is_due=True)
             handling.apply(park(due, handling.moment(), *put_off.wanted))
             return
-        await handling.read_values()
         machine = MachineInHand(handling)
-        ended, waits = handling.plan.status.is_final, bool(await handling.open_now())
+        ended, waits = handling.plan.status.is_final, bool(handling.open_now)
         if machine.states and self._author.transition is None and not ended and not waits:
             await machine.advance()
         await machine.rest()
@@ -179,7 +175,6 @@ class PlanningEngine:
 
     async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
         """Continue without a handler: by the plan's state machine, else by the model's decision."""
-        await handling.read_values()
         machine = MachineInHand(handling)
         if machine.states:
             await machine.advance()
@@ -194,7 +189,7 @@ class PlanningEngine:
         await self._must_go_on(handling)
 
     async def _must_go_on(self, handling: Handling) -> None:
-        open_now = await handling.open_now()
+        open_now = handling.open_now
         published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
         wakes_itself = any(map(enters_phase, published))
         has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())

@@ -10,10 +10,12 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import Proposal
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.rules.choices.offer import make_offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge
+from soorma_ai.kernel.rules.fold import progress_of
 from soorma_ai.kernel.rules.plans.blocking import block, unblock
 from soorma_ai.kernel.rules.plans.give_up import asks_for_help
 from soorma_ai.kernel.rules.plans.joins import branches_left_behind, fire
@@ -40,14 +42,14 @@ EARLIER = "earlier in this session"
 async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger | None:
     """Make the plan of a goal, or go on with one that rested at its first step. None: it was cancelled before it
     began."""
-    stored = await handling.services.store.plans.plan(handling.delivery.owner)
+    stored = await handling.services.store.plans.state(handling.delivery.owner)
     if stored is None:
         await _begin(handling, settings)
-    elif stored.status.is_final:
+    elif stored.plan.status.is_final:
         return None
     else:
         handling.load(stored)
-        handling.apply(PlanChange(move(stored, StatusTrigger.GO, handling.services.clock.now())))
+        handling.apply(PlanChange(move(handling.plan, StatusTrigger.GO, handling.services.clock.now())))
     plan, moment = handling.plan, handling.moment()
     if plan.cancel_requested is not None:
         handling.apply(cancel(plan, plan.cancel_requested, [], moment))
@@ -84,11 +86,12 @@ async def recall_session(handling: Handling, most: int) -> None:
 async def continue_turn(handling: Handling) -> Trigger | None:
     """Continue a plan at the end of a wait. None: there is nothing to decide (any more)."""
     event = await closing_event(handling.services.store.events, handling.event)
-    plan, met = await _plan_of_event(handling, event)
-    if plan.status.is_final:
+    state = await _state_at(handling, event)
+    if state.plan.status.is_final:
         return None
     if not handling.has_plan:
-        handling.load(plan)
+        handling.load(state)
+    plan, met = handling.plan, state.met.get(event.id)
     facts = await _facts(handling, event, met)
     turn = take_turn(plan, facts, handling.moment())
     if facts.met and facts.met.kind is not ExpectationKind.JOIN and facts.met.branch_of is None:
@@ -102,26 +105,27 @@ async def continue_turn(handling: Handling) -> Trigger | None:
 
 async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSettings) -> None:
     """The plan fails with this reason, and its caller is told. A goal that never got a plan gets one to fail."""
-    plan = await handling.services.store.plans.plan(handling.delivery.owner)
-    if plan is None:
+    stored = await handling.services.store.plans.state(handling.delivery.owner)
+    if stored is None:
         await _begin(handling, settings)
-    elif plan.status.is_final:
+    elif stored.plan.status.is_final:
         return
     else:
-        handling.load(plan)
+        handling.load(stored)
     await fail_plan(handling, failure)
 
 
 async def rest_turn(handling: Handling, disposition: Disposition, settings: PlannerSettings) -> None:
     """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away, or an
     operator has to resume it."""
-    plan = await handling.services.store.plans.plan(handling.delivery.owner)
-    if plan is None:
+    stored = await handling.services.store.plans.state(handling.delivery.owner)
+    plan = stored.plan if stored else None
+    if stored is None or plan is None:
         await _begin(handling, settings)
     elif plan.status in (PlanStatus.PENDING, PlanStatus.RUNNING) or isinstance(disposition, Hold) or plan.blocked:
         if plan.status.is_final:
             return
-        handling.load(plan)
+        handling.load(stored)
     else:
         return
     if isinstance(disposition, Hold):
@@ -139,25 +143,28 @@ async def resume_at_start(services: Services, agent: str) -> None:
 
 async def fail_taken_up(handling: Handling, failure: Failure) -> None:
     """The plan that the handler of another event had taken up."""
-    plan = await handling.services.store.plans.plan(handling.taken_up) if handling.taken_up else None
-    if plan is not None and not plan.status.is_final:
-        handling.load(plan)
+    stored = await handling.services.store.plans.state(handling.taken_up) if handling.taken_up else None
+    if stored is not None and not stored.plan.status.is_final:
+        handling.load(stored)
         await fail_plan(handling, failure)
 
 
 async def fail_plan(handling: Handling, failure: Failure) -> None:
-    handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
+    handling.apply(fail(handling.plan, failure, handling.open_now, handling.moment()))
 
 
-async def _plan_of_event(handling: Handling, event: EventEnvelope) -> tuple[PlanRecord, Expectation | None]:
-    """Return the plan, as one before in the same run has left it, and the expectation that this event closed."""
+async def _state_at(handling: Handling, event: EventEnvelope) -> PlanState:
+    """Return the state of the plan, as one before in the same run has left it; `met` has the expectation that this
+    event closed."""
     plans, plan_id = handling.services.store.plans, handling.delivery.owner
-    if handling.has_plan:
-        return handling.plan, await plans.find_met(plan_id, event.id)
-    found = await plans.plan_of_event(plan_id, event.id)
-    if found is None:
-        raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
-    return found
+    if not handling.has_plan:
+        stored = await plans.state(plan_id, event.id)
+        if stored is None:
+            raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
+        return stored
+    state = handling.state
+    met = None if event.id in state.met else await plans.find_met(plan_id, event.id)
+    return replace(state, met={event.id: met}) if met else state
 
 
 async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> TurnFacts:
@@ -166,16 +173,16 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
     if plan.cancel_requested is not None:
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
-        return TurnFacts(handling.event, open_now=await handling.open_now(), done=done)
+        return TurnFacts(handling.event, open_now=handling.open_now, done=done)
     if is_stranded(handling.event) or enters_phase(handling.event):
-        return TurnFacts(handling.event, open_now=await handling.open_now())
+        return TurnFacts(handling.event, open_now=handling.open_now)
     if met is not None:
         event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         may_end = met is not None and asks_for_help(met)
-        return TurnFacts(event, met, open_now=await handling.open_now() if may_end else ())
-    return TurnFacts(event, met, progress=await handling.join_progress(join_id))
+        return TurnFacts(event, met, open_now=handling.open_now if may_end else ())
+    return TurnFacts(event, met, progress=progress_of(handling.state, join_id))
 
 
 async def _fire(handling: Handling, join_id: str) -> Trigger:
@@ -184,7 +191,7 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
         raise NotFound(f"join {join_id} of plan {handling.plan.plan_id} is not stored any more")
     stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
     came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id and not step.fires)]
-    open_now = await handling.open_now()
+    open_now = handling.open_now
     in_tree = await handling.services.store.plans.open_in_tree(handling.plan.root_plan_id)
     vain = branches_left_behind(join.id, open_now, in_tree)
     outcome, trigger = fire(handling.plan, join, came, open_now, handling.moment(), vain)
@@ -196,11 +203,11 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.registry.all_events(plan.lineage.tenant_id), (), None)
-    spent = (await handling.in_hand()).spent
+    spent = handling.state.spent
     if gate.branch_of is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
-    situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
+    situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=handling.in_flight)
     decision = decision_of(released.event_type, released.data, released.target)
     await check_decision_ahead(plan.lineage.tenant_id, decision, offer)
     judged = judge(decision, situation)
@@ -217,7 +224,7 @@ async def _begin(handling: Handling, settings: PlannerSettings) -> None:
     if parent is not None and parent.status is PlanStatus.CANCELLED:
         reason = reason or PARENT_CANCELLED
     title = title_of(settings.title, goal.data)
-    handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason, title=title)))
+    await handling.begin_plan(replace(begun, plan=replace(begun.plan, cancel_requested=reason, title=title)))
 
 
 def _label(handling: Handling, prompt_id: str | None) -> str:

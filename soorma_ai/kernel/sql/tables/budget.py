@@ -3,17 +3,17 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
-
-from pydantic_core import from_json
+from operator import add
+from typing import Any, cast
 
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.effects import Spend
 from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch, is_text_of
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 # Columns of a plan with a next call to hold, by the place of its id.
@@ -28,7 +28,7 @@ _ADD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (root_plan_id) DO UPDATE SET
     {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
-    RETURNING actions
+    RETURNING {COLUMNS}
 """
 _HOLD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (:root, 0, 0, 0, 0.0, 0, :calls, :tokens, :usd)
@@ -37,13 +37,14 @@ _HOLD = f"""
     WHERE budget.llm_calls + budget.held_calls + excluded.held_calls <= :most_calls
         AND budget.tokens + budget.held_tokens + excluded.held_tokens <= :most_tokens
         AND budget.cost_usd + budget.held_usd + excluded.held_usd <= :most_usd
-    RETURNING 1
+    RETURNING {COLUMNS}
 """
 _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
 """
 _ALL = 2**62
-_NOTHING = Charge("", 0, 0, 0.0)
+# Amounts in the order of `COLUMNS`.
+_Sums = tuple[int, int, int, float, int, int, int, float]
 # Most calls, tokens and dollars of a tree.
 _Room = tuple[float, float, float]
 _KEEP = """
@@ -73,13 +74,36 @@ def read_amounts(row: Sequence[Any]) -> Spent:
     return Spent(actions, calls, tokens, usd, reserved=reserved)
 
 
-def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
-    total = _add(db, root_plan_id, actions=actions)
-    if at_most is not None and total > at_most:
-        raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
+def charge(db: Connection, bill: Sequence[Settlement], spends: Sequence[Spend] = ()) -> None:
+    """Settle calls and spend actions, by one statement for each tree. Raise VersionConflict for actions over their
+    limit."""
+    sums: dict[str, _Sums] = {}
+    for one in bill:
+        spent = one.actual
+        settled = (0, spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls, *_released(one.reserved))
+        _sum(sums, one.reserved.root_plan_id, settled)
+    for spend in spends:
+        _sum(sums, spend.root_plan_id, (spend.actions, 0, 0, 0.0, 0, 0, 0, 0.0))
+    for root_plan_id, sum_of_tree in sums.items():
+        _check_actions(_add(db, root_plan_id, sum_of_tree), [one for one in spends if one.root_plan_id == root_plan_id])
 
 
-def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
+def _sum(sums: dict[str, _Sums], root_plan_id: str, more: _Sums) -> None:
+    known = sums.get(root_plan_id)
+    sums[root_plan_id] = more if known is None else cast("_Sums", tuple(map(add, known, more)))
+
+
+def _check_actions(total: int, spends: Sequence[Spend]) -> None:
+    """Check each limit against the actions up to its spending; `total` are those after the last."""
+    for spend in reversed(spends):
+        before = total - spend.actions
+        if spend.at_most is not None and total > spend.at_most:
+            tree, most = spend.root_plan_id, spend.at_most
+            raise VersionConflict(f"plan tree {tree} has taken {before} actions by now, of {most}")
+        total = before
+
+
+def reserve(db: Connection, charge: Charge, limits: Limits) -> None:
     """Raise LimitExceeded for a call without room."""
     if _hold(db, charge, _room_of(limits)):
         return
@@ -89,7 +113,7 @@ def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
     for name, already, needed, limit in wanted:
         if limit is not None and already + needed > limit:
             raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {needed:,}")
-    _add(db, charge.root_plan_id, held=charge)  # a dust of dollars made the difference
+    _add(db, charge.root_plan_id, (0, 0, 0, 0.0, 0, *_amounts(charge)))  # a dust of dollars made the difference
 
 
 def hold(db: Connection, plan_id: str) -> Charge | None:
@@ -127,35 +151,44 @@ def _most(limit: float | None) -> float:
     return _ALL if limit is None else min(limit, _ALL)
 
 
-def _hold(db: Reader, charge: Charge, room: _Room) -> bool:
+def _hold(db: Connection, charge: Charge, room: _Room) -> bool:
     """Reserve a call within this room; tell whether there was enough."""
     calls, tokens, usd = needed = _amounts(charge)
     if any(one > most for one, most in zip(needed, room, strict=True)):
         return False
     values = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
     values |= {"most_calls": room[0], "most_tokens": room[1], "most_usd": room[2]}
-    return bool(db.execute(_HOLD, values).fetchall())
+    held = db.execute(_HOLD, values).fetchall()
+    for row in held:
+        db.note_spent(charge.root_plan_id, read_amounts(row))
+    return bool(held)
 
 
 def _amounts(charge: Charge) -> tuple[int, int, float]:
     return charge.llm_calls, charge.tokens, charge.cost_usd
 
 
-def let_go(db: Reader, held: Charge) -> None:
+def let_go(db: Connection, held: Charge) -> None:
     """Hold it no more."""
-    _add(db, held.root_plan_id, held=_negative(held))
+    _add(db, held.root_plan_id, (0, 0, 0, 0.0, 0, *_released(held)))
 
 
 def settle(db: Connection, one: Settlement) -> None:
-    reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
-    _add(db, reserved.root_plan_id, spent=actual, held=_negative(reserved))
-    if entry is not None:
-        _write_down(db, entry)
-    if entry is not None and showing is not None:
+    write_down(db, one)
+    charge(db, [one])
+
+
+def write_down(db: Connection, one: Settlement) -> None:
+    """Write the answer of a call, with its texts. Raise VersionConflict for an answered call."""
+    entry, showing = one.entry, one.showing
+    if entry is None:
+        return
+    _write_entry(db, entry)
+    at = epoch(entry.at)
+    if showing is not None and not db.has_part(("shown", entry.plan_id, "", showing.digest), at):
         row = (entry.plan_id, showing.digest, SHOWING.text(showing))
         db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-    if entry is not None:
-        _keep(db, one.kept, epoch(entry.at))
+    _keep(db, one.kept, at)
 
 
 def _keep(db: Connection, kept: Iterable[PromptPart], at: float) -> None:
@@ -215,8 +248,8 @@ def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showi
     return SHOWING.record(row[0]) if row else None
 
 
-def _write_down(db: Reader, entry: JournalEntry) -> None:
-    key, is_raw = entry.key, _is_raw(entry)
+def _write_entry(db: Reader, entry: JournalEntry) -> None:
+    key, is_raw = entry.key, is_text_of(entry.raw, entry.value)
     done = add_row(
         db,
         "journal",
@@ -234,20 +267,13 @@ def _write_down(db: Reader, entry: JournalEntry) -> None:
         )
 
 
-def _is_raw(entry: JournalEntry) -> bool:
-    """Tell whether the raw text says the value, and nothing else."""
-    try:
-        return compact(from_json(entry.raw)) == compact(entry.value)
-    except ValueError:
-        return False
+def _released(held: Charge) -> tuple[int, int, float]:
+    return -held.llm_calls, -held.tokens, -held.cost_usd
 
 
-def _negative(charge: Charge) -> Charge:
-    return Charge(charge.root_plan_id, -charge.llm_calls, -charge.tokens, -charge.cost_usd)
-
-
-def _add(db: Reader, root_plan_id: str, *, actions: int = 0, spent: Charge = _NOTHING, held: Charge = _NOTHING) -> int:
+def _add(db: Connection, root_plan_id: str, more: _Sums) -> int:
     """Return the actions that are spent by then."""
-    settled = (spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls)
-    row = db.execute(_ADD, (root_plan_id, actions, *settled, held.llm_calls, held.tokens, held.cost_usd)).fetchall()
-    return row[0][0]
+    (row,) = db.execute(_ADD, (root_plan_id, *more)).fetchall()
+    by_now = read_amounts(row)
+    db.note_spent(root_plan_id, by_now)
+    return by_now.actions

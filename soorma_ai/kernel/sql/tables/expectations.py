@@ -1,4 +1,4 @@
-"""Expectations: one row each, opened once, closed once by the first; and early events."""
+"""Expectations: one row each, opened once, closed once by the first."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,31 +9,31 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.errors import VersionConflict
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.effects import Expect
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.domain.plan_state import Closed
 from soorma_ai.kernel.ports.conditions import QuestionConditions
-from soorma_ai.kernel.rules.arrival import early
-from soorma_ai.kernel.rules.arrival.effects import KeepEarly
-from soorma_ai.kernel.rules.arrival.matching import EarlyEvent, names_of
+from soorma_ai.kernel.rules.arrival.matching import names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
-from soorma_ai.kernel.sql.tables import events as log
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
+# CROSS: the event is looked up first, and not all that the agent ever got.
+_WITH_RECEIPT = """
+    SELECT expectation.body, status, closed_at, met_by, answer, EXISTS (
+        SELECT 1 FROM event CROSS JOIN inbox ON inbox.event_seq = event.seq
+        WHERE event.id = expectation.id AND inbox.agent = ?
+    )
+    FROM expectation WHERE id = ?
+"""
 
 _WAITING = """
     WHERE expectation.status = 'open' AND expectation.id IN (
         SELECT expectation_id FROM wait_key
         WHERE tenant = ? AND event_type = ? AND key IN (SELECT value FROM json_each(?))
     ) ORDER BY expectation.opened_at, expectation.id
-"""
-
-_KEPT_EARLY = """
-    SELECT count(*), coalesce(sum(length(event.rest)), 0) FROM event WHERE seq IN (
-        SELECT event_seq FROM early
-        WHERE tenant = :tenant AND event_type = :type AND key IN (SELECT value FROM json_each(:keys)) AND expires > :now
-    )
 """
 
 _BEGINNING = """
@@ -95,11 +95,10 @@ _ANSWERED = """
 
 _NEVER = 9e18
 
-CAME_EARLY = """
-    SELECT DISTINCT event_seq FROM early
-    WHERE tenant = ? AND event_type IN (SELECT value FROM json_each(?))
-        AND key IN (SELECT value FROM json_each(?)) AND expires > ?
-    ORDER BY event_seq
+# With whether it has timers: few do.
+_CLOSE = """
+    UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open'
+    RETURNING kind, plan_id, EXISTS (SELECT 1 FROM timer WHERE guards = ?)
 """
 
 
@@ -107,9 +106,14 @@ def find(db: Reader, expectation_id: str) -> Expectation | None:
     return next(_find(db, "WHERE id = ?", (expectation_id,)), None)
 
 
-def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation | None:
-    """Return one that is met on this topic."""
-    return next(_find(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
+def find_with_receipt(
+    db: Reader, expectation_id: str, agent: str, topic: EventTopic | None = None
+) -> tuple[Expectation, bool] | None:
+    """Return an expectation, and whether this agent got the event of its id; with a `topic`, only one for events
+    there."""
+    only, values = ("", ()) if topic is None else ("AND event_topic = ?", (str(topic),))
+    row = db.execute(f"{_WITH_RECEIPT} {only}", (agent, expectation_id, *values)).fetchone()
+    return (record(row[:-1]), bool(row[-1])) if row else None
 
 
 def find_met(db: Reader, owner: str, event_id: str) -> Expectation | None:
@@ -199,7 +203,7 @@ def open_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
 
 
 def find_all(db: Reader, ids: Sequence[str]) -> list[Expectation]:
-    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps([*ids]),)))
 
 
 def of_group(db: Reader, group_id: str) -> list[Expectation]:
@@ -211,7 +215,8 @@ def without_offer(db: Reader) -> list[Expectation]:
     return list(_find(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
-def insert(db: Reader, expectation: Expectation) -> None:
+def insert(db: Connection, expectation: Expectation) -> None:
+    rest = EXPECTATION.text(expectation)
     done = add_row(
         db,
         "expectation",
@@ -228,7 +233,7 @@ def insert(db: Reader, expectation: Expectation) -> None:
         closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
         met_by=expectation.met_by,
         answer=ANSWER.text(expectation.answer) if expectation.answer else None,
-        rest=EXPECTATION.text(expectation),
+        rest=rest,
         task_id=expectation.task_id,
         group_id=expectation.group_id,
         root_plan_id=expectation.root_plan_id,
@@ -236,6 +241,8 @@ def insert(db: Reader, expectation: Expectation) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+    db.opened[expectation.id] = expectation.event_topic
+    db.note(expectation.plan_id, Expect(expectation), len(rest))
     _insert_roles(db, expectation)
     for event_type, key in names_of(expectation):
         add_row(
@@ -265,14 +272,20 @@ def _due(deadline: datetime | None) -> float:
     return epoch(deadline) if deadline else _NEVER
 
 
-def move(db: Reader, expectation_id: str, deadline: datetime | None) -> None:
+def move(db: Connection, expectation_id: str, deadline: datetime | None) -> None:
     """Give an open one a later deadline, or none."""
     found = find(db, expectation_id)
     if found is None:
         return
-    text = EXPECTATION.text(replace(found, deadline=deadline))
-    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation_id))
+    change(db, replace(found, deadline=deadline))
     db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (_due(deadline), expectation_id))
+
+
+def change(db: Connection, expectation: Expectation) -> None:
+    """Write an open one anew; its columns stay."""
+    text = EXPECTATION.text(expectation)
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation.id))
+    db.note(expectation.plan_id if expectation.status == "open" else None, Expect(expectation), len(text))
 
 
 def close(
@@ -286,15 +299,16 @@ def close(
 ) -> ExpectationKind | None:
     """Close it, by compare and set: None for a closed or unknown one; else its former state."""
     changed = db.execute(
-        "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
-        "RETURNING kind",
-        (str(status), epoch(now), met_by, ANSWER.text(answer) if answer else None, expectation_id),
-    ).fetchone()
-    if changed is None:
+        _CLOSE,
+        (str(status), epoch(now), met_by, ANSWER.text(answer) if answer else None, expectation_id, expectation_id),
+    ).fetchall()
+    if not changed:
         return None
-    # It needs its timers no more, nor the names it was found by. What a client expects has neither.
-    kind = member(ExpectationKind, changed[0])
-    if kind is not ExpectationKind.CLIENT:
+    # It needs its timers no more, nor the names it was found by.
+    kind_name, plan_id, has_timers = changed[0]
+    kind = member(ExpectationKind, kind_name)
+    db.note(plan_id, Closed(expectation_id, status, now, met_by, answer))
+    if has_timers:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:
         db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
@@ -305,9 +319,11 @@ def close(
     return kind
 
 
-def replace_met(db: Reader, expectation_id: str, was: str, met_by: str) -> bool:
-    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ?"
-    return db.execute(query, (met_by, expectation_id, was)).rowcount == 1
+def replace_met(db: Connection, expectation_id: str, was: str, met_by: str) -> bool:
+    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ? RETURNING plan_id"
+    changed = db.execute(query, (met_by, expectation_id, was)).fetchone()
+    db.is_unknown |= changed is not None and changed[0] is not None
+    return changed is not None
 
 
 def has_met_wait(db: Reader, event_id: str) -> bool:
@@ -318,44 +334,6 @@ def has_met_wait(db: Reader, event_id: str) -> bool:
 def open_waits(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
     """Open waits under these keys, oldest first."""
     return list(_find(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
-
-
-def early_events(db: Reader, wait: Expectation, now: datetime) -> Iterator[EarlyEvent]:
-    """Events kept under its names, in order of arrival."""
-    names = names_of(wait)
-    if not names:
-        return
-    types, keys = (json.dumps(sorted(set(part))) for part in zip(*names, strict=True))
-    for (seq,) in db.execute(CAME_EARLY, (wait.tenant_id, types, keys, epoch(now))).fetchall():
-        event = log.readable(db, seq)
-        if event is not None:
-            yield EarlyEvent(seq, event)
-
-
-def must_have_room(db: Reader, event: EventEnvelope, keys: Sequence[str], now: datetime) -> None:
-    """Raise Overloaded for a new event where very many are kept for a wait under these keys that is not open yet."""
-    if open_waits(db, event.tenant_id, event.type, keys):
-        return
-    named = {"tenant": event.tenant_id, "type": event.type, "keys": json.dumps(list(keys)), "now": epoch(now)}
-    count, length = db.execute(_KEPT_EARLY, named).fetchone()
-    if early.is_full(count, length) and not log.is_known(db, event.id):
-        raise early.refuse_early(event, keys[-1], count, length)
-
-
-def keep_early(db: Reader, seq: int, kept: KeepEarly, now: datetime) -> None:
-    drop_expired_early(db, now)
-    db.executemany(
-        "INSERT INTO early (tenant, event_type, key, event_seq, expires) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(kept.tenant_id, kept.stray.event_type, key, seq, epoch(kept.until)) for key in kept.keys],
-    )
-
-
-def forget_early(db: Reader, seq: int) -> None:
-    db.execute("DELETE FROM early WHERE event_seq = ?", (seq,))
-
-
-def drop_expired_early(db: Reader, now: datetime) -> None:
-    db.execute("DELETE FROM early WHERE expires <= ?", (epoch(now),))
 
 
 def tell_stray(db: Reader, stray: Stray, now: datetime) -> bool:

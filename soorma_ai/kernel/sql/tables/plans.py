@@ -9,36 +9,65 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.errors import ConfigError, VersionConflict
-from soorma_ai.kernel.domain.effects import DropValue, SaveValue
+from soorma_ai.kernel.domain.effects import AppendStep, DropValue, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
-from soorma_ai.kernel.domain.plans import Blocked, PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
-from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
+from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
-from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEP_OF_EVENT, add_row, member
-from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.codec import (
+    CHARGE,
+    EXPECTATION,
+    FAR_AWAY,
+    LIMITS,
+    PLAN,
+    STEP,
+    STEP_OF_EVENT,
+    add_row,
+    add_rows,
+    member,
+)
+from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
 # Bytes up to which a step stands whole in its row.
 SHORT = 400
+# Rows of one statement.
+MOST_AT_ONCE = 32
 
-_CAME = """
-    SELECT plan.body, came.body, came.status, came.closed_at, came.met_by, came.answer
-    FROM plan LEFT JOIN expectation AS came ON came.met_by = ? AND came.plan_id = plan.plan_id
-    WHERE plan.plan_id = ? LIMIT 1
-"""
-_IN_HAND = f"""
-    SELECT 'value', kind, key, body, 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM plan_value WHERE plan_id = :plan_id
+_STATE = """
+    SELECT 'plan', plan.body, '', '', '', 0.0, {none} FROM plan WHERE plan_id = :plan_id
     UNION ALL
-    SELECT 'open', expectation.body, '', '', 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM expectation
+    SELECT 'value', kind, key, body, '', 0.0, {none} FROM plan_value WHERE plan_id = :plan_id
+    UNION ALL
+    SELECT 'open', expectation.body, '', '', '', 0.0, {none} FROM expectation
     WHERE plan_id = :plan_id AND status = 'open'
     UNION ALL
-    SELECT 'spent', '', '', '', {budget.COLUMNS} FROM budget WHERE root_plan_id = :root_plan_id
+    SELECT 'met', expectation.body, status, met_by, answer, closed_at, {none} FROM expectation
+    WHERE met_by = :event_id AND plan_id = :plan_id
+    UNION ALL
+    SELECT 'mark', marked.fingerprint, iif(json_valid(step.rest), json_extract(step.rest, '$.note'), ''), '', '', 0.0,
+        steps, 0, 0, 0.0, 0, 0, 0, 0.0
+    FROM (
+        SELECT plan_id, fingerprint, count(*) AS steps, max(ordinal) AS ordinal FROM step
+        WHERE plan_id = :plan_id AND fingerprint IS NOT NULL GROUP BY plan_id, fingerprint
+    ) AS marked JOIN step ON step.plan_id = marked.plan_id AND step.ordinal = marked.ordinal
+    UNION ALL
+    SELECT 'came', join_id, '', '', '', 0.0, count(*), 0, 0, 0.0, 0, 0, 0, 0.0 FROM step
+    WHERE plan_id = :plan_id AND join_id IS NOT NULL AND fires = 0 GROUP BY join_id
+    UNION ALL
+    SELECT 'fired', join_id, {step}, '', '', 0.0, {none} FROM step
+    WHERE plan_id = :plan_id AND join_id IS NOT NULL AND fires = 1
+    UNION ALL
+    SELECT 'spent', '', '', '', '', 0.0, {amounts} FROM budget WHERE root_plan_id = (
+        SELECT root_plan_id FROM plan WHERE plan_id = :plan_id
+    )
 """
+_NO_AMOUNTS = "0, 0, 0, 0.0, 0, 0, 0, 0.0"
 _STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
-_NEEDED = "SELECT CAST(json_extract(rest, '$.join.need') AS BIGINT) FROM expectation WHERE id = ? AND status = 'open'"
 # A whole step, with what stands in its event. What cannot be read there is told of where it is looked at.
 _STEP = """
     CASE
@@ -51,14 +80,7 @@ _STEP = """
         ) || '}'
     END
 """
-# How many there are of each, and the last.
-_MARKED = f"""
-    SELECT step.fingerprint, steps, {_STEP}
-    FROM (
-        SELECT plan_id, count(*) AS steps, max(ordinal) AS ordinal FROM step
-        WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY plan_id, fingerprint
-    ) AS marked JOIN step ON step.plan_id = marked.plan_id AND step.ordinal = marked.ordinal
-"""
+_STEP_COLUMNS = ("plan_id", "ordinal", "fingerprint", "rest", "join_id", "fires", "event_id", "data_at")
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -75,23 +97,42 @@ def readable(db: Reader, plan_id: str) -> PlanRecord | None:
         return None
 
 
-def plan_of_event(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
-    row = db.execute(_CAME, (event_id, plan_id)).fetchone()
-    if row is None:
-        return None
-    plan, *met = row
-    return PLAN.record(plan), None if met[0] is None else expectations.record(met)
-
-
-def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
+def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int] | None:
+    """Return the state of a plan, with the expectation closed by this event, and its bytes on disk."""
+    statement = _STATE.format(none=_NO_AMOUNTS, amounts=budget.COLUMNS, step=_STEP)
     found: defaultdict[str, list[list[Any]]] = defaultdict(list)
-    for what, *row in db.execute(_IN_HAND, {"plan_id": plan_id, "root_plan_id": root_plan_id}).fetchall():
+    size = 0
+    for what, *row in db.execute(statement, {"plan_id": plan_id, "event_id": event_id}).fetchall():
         found[what].append(row)
-    bodies = (EXPECTATION.record(body) for body, *_ in found["open"])
-    opened = sorted(bodies, key=lambda one: (one.opened_at, one.id))
-    values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
-    spent = (budget.read_amounts(row[3:]) for row in found["spent"])
-    return PlanInHand(tuple(sorted(values, key=lambda one: (one.kind, one.key))), tuple(opened), next(spent, Spent()))
+        size += len(row[0]) + len(row[2] or "")
+    if not found["plan"]:
+        return None
+    opened = sorted(map(_read_open, found["open"]), key=lambda one: (one.opened_at, one.id))
+    closed = (_read_closed(row) for row in found["met"])
+    joins = {join_id: JoinProgress(count) for join_id, _, _, _, _, count, *_ in found["came"]}
+    for join_id, body, *_ in found["fired"]:
+        joins[join_id] = replace(joins.get(join_id, JoinProgress()), fired=STEP.record(body))
+    values = (_value(kind, key, body) for kind, key, body, *_ in sorted(found["value"], key=lambda row: row[:2]))
+    spent = (budget.read_amounts(row[5:]) for row in found["spent"])
+    read = PlanState(
+        PLAN.record(found["plan"][0][0]),
+        {(one.kind, one.key): one.value for one in values},
+        {one.id: one for one in opened},
+        {one.met_by: one for one in closed if one.met_by is not None},
+        {mark: StepMark(count, note or "") for mark, note, _, _, _, count, *_ in found["mark"]},
+        joins,
+        spent=next(spent, Spent()),
+    )
+    return read, size
+
+
+def _read_open(row: Sequence[Any]) -> Expectation:
+    return EXPECTATION.record(row[0])
+
+
+def _read_closed(row: Sequence[Any]) -> Expectation:
+    body, status, met_by, answer, at, *_ = row
+    return expectations.record([body, status, at, met_by, answer])
 
 
 def plans(
@@ -112,13 +153,14 @@ def plan_answered_under(db: Reader, tenant_id: str, answer_key: str) -> PlanReco
     return PLAN.record(row[0]) if row else None
 
 
-def update(db: Reader, plan: PlanRecord, expected_version: int) -> None:
+def update(db: Connection, plan: PlanRecord, expected_version: int) -> None:
     changed = db.execute(
         "UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ? WHERE plan_id = ? AND version = ?",
         (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version),
     )
     if changed.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+    db.note(plan.plan_id, SavePlan(plan, expected_version))
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
 
@@ -127,27 +169,28 @@ def _next_call(plan: PlanRecord) -> str | None:
     return CHARGE.text(plan.next_call) if plan.next_call else None
 
 
-def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append a step. Long data of its event, if that is `at_hand`, are not written twice: an event delivered to a plan,
-    or published by it, stays as long as the plan."""
+def append(db: Connection, steps: Sequence[Step], at_hand: Mapping[str, EventEnvelope]) -> None:
+    """Append steps of a plan. Long data of an event, if that is `at_hand`, are not written twice: an event delivered to
+    a plan, or published by it, stays as long as the plan."""
+    for first in range(0, len(steps), MOST_AT_ONCE):
+        some = steps[first : first + MOST_AT_ONCE]
+        rows = [_row_of(db, step, at_hand) for step in some]
+        done = add_rows(db, "step", _STEP_COLUMNS, rows, "ON CONFLICT DO NOTHING")
+        if done.rowcount != len(rows):
+            plan_id, ordinal = some[0].plan_id, some[0].ordinal
+            raise VersionConflict(f"plan {plan_id} has step {ordinal} or a later one already; read it again")
+
+
+def _row_of(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> tuple[object, ...]:
+    """Return `_STEP_COLUMNS`, and note the step."""
     rest, data_at = STEP.text(step), None
+    db.note(step.plan_id, AppendStep(replace(step, data=copy_json(step.data))), len(rest))
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
-    done = add_row(
-        db,
-        "step",
-        "ON CONFLICT DO NOTHING",
-        plan_id=step.plan_id,
-        ordinal=step.ordinal,
-        fingerprint=step.fingerprint,
-        rest=STEP_OF_EVENT.text(step) if data_at else rest,
-        join_id=step.join_id,
-        fires=int(step.fires),
-        event_id=step.event_id,
-        data_at=data_at,
-    )
-    if done.rowcount == 0:
-        raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
+    if data_at is not None:
+        rest = STEP_OF_EVENT.text(step)
+    mark, event_id, fires = step.fingerprint, step.event_id, int(step.fires)
+    return step.plan_id, step.ordinal, mark, rest, step.join_id, fires, event_id, data_at
 
 
 def _place_of(data: Json, of_event: JsonObject) -> str | None:
@@ -175,24 +218,22 @@ def _value(kind: str, key: str, body: str) -> PlanValue:
     return PlanValue(ValueKind(kind), key, json.loads(body))
 
 
-def save_value(db: Reader, effect: SaveValue) -> None:
+def save_value(db: Connection, effect: SaveValue) -> None:
+    body = json.dumps(effect.value)
     db.execute(
         "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
-        (effect.plan_id, str(effect.kind), effect.key, json.dumps(effect.value)),
+        (effect.plan_id, str(effect.kind), effect.key, body),
     )
+    db.note(effect.plan_id, replace(effect, value=json.loads(body)), len(body))
 
 
-def drop_value(db: Reader, effect: DropValue) -> None:
+def drop_value(db: Connection, effect: DropValue) -> None:
     db.execute(
         "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
         (effect.plan_id, str(effect.kind), effect.key),
     )
-
-
-def find_marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, StepMark]:
-    found = db.execute(_MARKED, (plan_id, json.dumps(list(fingerprints)))).fetchall()
-    return {fingerprint: StepMark(count, STEP.record(body)) for fingerprint, count, body in found}
+    db.note(effect.plan_id, effect)
 
 
 def steps_at(db: Reader, plan_id: str, ordinals: Collection[int]) -> list[Step]:
@@ -202,13 +243,6 @@ def steps_at(db: Reader, plan_id: str, ordinals: Collection[int]) -> list[Step]:
         (plan_id, json.dumps(list(ordinals))),
     ).fetchall()
     return [STEP.record(body) for _, body in sorted(found)]
-
-
-def join_progress(db: Reader, plan_id: str, join_id: str) -> JoinProgress:
-    (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
-    fired = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
-    needed = db.execute(_NEEDED, (join_id,)).fetchone()
-    return JoinProgress(came, STEP.record(fired[0]) if fired else None, needed[0] if needed else None)
 
 
 def branches_that_came(db: Reader, plan_id: str, join_id: str) -> list[Step]:
@@ -257,7 +291,8 @@ def status(db: Reader, plan_id: str | None) -> PlanStatus | None:
     return member(PlanStatus, row[0]) if row else None
 
 
-def insert(db: Reader, plan: PlanRecord) -> None:
+def insert(db: Connection, plan: PlanRecord) -> None:
+    rest = PLAN.text(plan)
     done = add_row(
         db,
         "plan",
@@ -269,7 +304,7 @@ def insert(db: Reader, plan: PlanRecord) -> None:
         root_plan_id=plan.root_plan_id,
         goal_id=plan.goal_id,
         version=plan.version,
-        rest=PLAN.text(plan),
+        rest=rest,
         session_id=plan.lineage.session_id,
         answer_key=plan.answer_key,
         user_id=plan.lineage.user_id,
@@ -278,6 +313,7 @@ def insert(db: Reader, plan: PlanRecord) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
+    db.note(plan.plan_id, SavePlan(replace(plan, goal_data=copy_json(plan.goal_data)), None), len(rest))
     memory.join_session(db, plan)
 
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.ports import Plans
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ class Histories:
         self._kept: OrderedDict[str, tuple[EarlierSteps, Sequence[StepLines]]] = OrderedDict()
         self._count = 0
 
-    async def read(self, plans: Plans, plan: PlanRecord, first: int) -> "tuple[EarlierSteps, Sequence[StepLines]]":
+    async def read(self, plans: Plans, stored: PlanState, first: int) -> "tuple[EarlierSteps, Sequence[StepLines]]":
         """Return the stored steps of a plan from the `first` on, and the facts of those before. Those that are kept are
         of this very plan: one that is begun anew after it was removed has another time of birth."""
+        plan = stored.plan
         # Of no use to who runs no planner.
         from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines, add_earlier
 
@@ -34,7 +35,9 @@ class Histories:
         if earlier.last >= max(first, 1):
             earlier, known = EarlierSteps(), ()
         begin = known[-1].ordinal + 1 if known else earlier.last
-        read = [*known, *map(StepLines, await plans.steps(plan.plan_id, begin))]
+        is_at_hand = bool(stored.recent) and stored.recent[0].ordinal <= begin
+        steps = stored.recent if is_at_hand else await plans.steps(plan.plan_id, begin)
+        read = [*known, *(StepLines(step) for step in steps if step.ordinal >= begin)]
         found = [step for step in read if step.ordinal >= first]
         before = [step for step in read if earlier.last < step.ordinal < first]
         if before:

@@ -1,49 +1,68 @@
 """Working copy of a plan's values by key: results, free state, its state machine, a pause, its phases, the context for
 its model."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Mapping
 
 from soorma_ai.kernel.domain.effects import DropValue, SaveValue
-from soorma_ai.kernel.domain.plans import PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.states import StateConfig, states_of
-from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
+from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json, json_object
 
 _ONLY = ""
+_MACHINE = (ValueKind.MACHINE, _ONLY)
 
 
 class PlanValues:
     """Values of a plan. `results` and `state` are changed in place, by the plan's author as well; `changes` finds the
-    changes."""
+    changes. A kind is copied when it is first asked for; the others are as they are stored."""
 
-    def __init__(self, stored: Sequence[PlanValue]) -> None:
-        self._stored = {(value.kind, value.key): value.value for value in stored}
-        self.results = self._of(ValueKind.RESULT)
-        self.state = self._of(ValueKind.STATE)
-        self.pause = self._of(ValueKind.PAUSE)
-        self.phases = self._of(ValueKind.PHASE)
-        self.session = self._of(ValueKind.SESSION)
-        self.context = self._of(ValueKind.CONTEXT)
-        machine = self._stored.get((ValueKind.MACHINE, _ONLY))
-        written = machine.items() if isinstance(machine, dict) else ()
-        self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
+    def __init__(self, stored: Mapping[tuple[ValueKind, str], Json]) -> None:
+        self._stored = stored
+        self._taken: dict[ValueKind, dict[str, Json]] = {}
+        self._machine: dict[str, StateConfig] | None = None
 
-    def after(self, changes: Iterable[SaveValue | DropValue]) -> "PlanValues":
-        """Return the working copy after these stored changes, without later changes of this one."""
-        stored = dict(self._stored)
-        for change in changes:
-            if isinstance(change, SaveValue):
-                stored[change.kind, change.key] = change.value
-            else:
-                stored.pop((change.kind, change.key), None)
-        return PlanValues([PlanValue(*at, value) for at, value in stored.items()])
+    @property
+    def results(self) -> dict[str, Json]:
+        return self._of(ValueKind.RESULT)
+
+    @property
+    def state(self) -> dict[str, Json]:
+        return self._of(ValueKind.STATE)
+
+    @property
+    def pause(self) -> dict[str, Json]:
+        return self._of(ValueKind.PAUSE)
+
+    @property
+    def phases(self) -> dict[str, Json]:
+        return self._of(ValueKind.PHASE)
+
+    @property
+    def session(self) -> dict[str, Json]:
+        return self._of(ValueKind.SESSION)
+
+    @property
+    def context(self) -> dict[str, Json]:
+        return self._of(ValueKind.CONTEXT)
+
+    @property
+    def machine(self) -> dict[str, StateConfig]:
+        if self._machine is None:
+            stored = self._stored.get(_MACHINE)
+            written = stored.items() if isinstance(stored, dict) else ()
+            self._machine = states_of({name: config for name, config in written if isinstance(config, dict)})
+        return self._machine
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
-        self.machine = dict(machine)
+        self._machine = dict(machine)
+
+    def put(self, kind: ValueKind, values: dict[str, Json]) -> None:
+        """Put these values in the place of all others of their kind."""
+        self._taken[kind] = values
 
     def apply(self, effect: SaveValue | DropValue) -> None:
         """Apply an effect on anything but the machine, which is declared."""
-        values = dict(self._by_key())[effect.kind]
+        values = self._of(effect.kind)
         if isinstance(effect, SaveValue):
             values[effect.key] = effect.value
         else:
@@ -51,28 +70,22 @@ class PlanValues:
 
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
         """Return the changes. Raise LocalProtocolError for a value other than JSON."""
-        now: dict[tuple[ValueKind, str], Json] = {}
-        if self.machine:
-            written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}
-            now[ValueKind.MACHINE, _ONLY] = written
-        for kind, values in self._by_key():
-            now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
-        saved = [
-            SaveValue(plan_id, *at, value)
-            for at, value in now.items()
-            if at not in self._stored or self._stored[at] != value
-        ]
-        return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
-
-    def _by_key(self) -> tuple[tuple[ValueKind, dict[str, Json]], ...]:
-        return (
-            (ValueKind.RESULT, self.results),
-            (ValueKind.STATE, self.state),
-            (ValueKind.PAUSE, self.pause),
-            (ValueKind.PHASE, self.phases),
-            (ValueKind.SESSION, self.session),
-            (ValueKind.CONTEXT, self.context),
-        )
+        kinds, now = {*self._taken}, dict[tuple[ValueKind, str], Json]()
+        if self._machine is not None:
+            kinds.add(ValueKind.MACHINE)
+        if self._machine:
+            written: JsonObject = {name: config.model_dump(mode="json") for name, config in self._machine.items()}
+            now[_MACHINE] = written
+        for kind, values in self._taken.items():
+            if values:
+                now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
+        before = {at: value for at, value in self._stored.items() if at[0] in kinds}
+        saved = [SaveValue(plan_id, *at, value) for at, value in now.items() if at not in before or before[at] != value]
+        return (*saved, *(DropValue(plan_id, *at) for at in before if at not in now))
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
-        return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}
+        taken = self._taken.get(kind)
+        if taken is None:
+            taken = {key: copy_json(value) for (of, key), value in self._stored.items() if of is kind}
+            self._taken[kind] = taken
+        return taken

@@ -1,30 +1,25 @@
 """Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from soorma_ai.errors import LimitExceeded, LocalProtocolError
 from soorma_ai.kernel.domain.effects import (
     AppendStep,
-    Close,
     DropValue,
     Effect,
-    Expect,
     FeatureEffect,
     Publish,
     SavePlan,
     SaveSubTask,
     SaveTask,
     SaveValue,
-    Spend,
 )
-from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE, MOST_COMMITTED
 from soorma_ai.kernel.domain.memory import MemoryChange
-from soorma_ai.kernel.domain.plans import StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.values import Json
 
@@ -86,24 +81,8 @@ class RecordedEffects:
         return (*self.before, *self.own)
 
     @property
-    def actions(self) -> int:
-        return sum(effect.actions for effect in self.all if isinstance(effect, Spend))
-
-    @property
     def steps(self) -> list[Step]:
         return [effect.step for effect in self.all if isinstance(effect, AppendStep)]
-
-    def still_open(self, stored: Sequence[Expectation]) -> list[Expectation]:
-        opened = [effect.expectation for effect in self.all if isinstance(effect, Expect)]
-        closed = {effect.expectation_id for effect in self.all if isinstance(effect, Close)}
-        return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
-
-    def find_marked(self, stored: Mapping[str, StepMark], fingerprints: Sequence[str]) -> dict[str, StepMark]:
-        found = dict(stored)
-        for step in self.steps:
-            if (mark := step.fingerprint) in fingerprints and mark is not None:
-                found[mark] = StepMark(found[mark].count + 1 if mark in found else 1, step)
-        return found
 
     def task_after(self, task: TaskRecord) -> tuple[TaskRecord, dict[int, SubTaskInfo]]:
         """Return the task as this handling leaves it, and those of its sub-tasks that it has changed, by number."""

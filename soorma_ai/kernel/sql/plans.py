@@ -1,0 +1,148 @@
+"""Part of a store for plans: states in hand, histories, waits and budgets."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.effects import SaveTask
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import PromptPart
+from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.ports import Delivery, Settlement
+from soorma_ai.kernel.sql import apply
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.database import StorePart, reading
+from soorma_ai.kernel.sql.tables import budget, inbox, receivers, tasks
+from soorma_ai.kernel.sql.tables import expectations as expected
+from soorma_ai.kernel.sql.tables import plans as held_rows
+from soorma_ai.kernel.sql.tables import plans as pursued
+from soorma_ai.kernel.sql.tenant_scope import of_delivery
+
+
+class SqlPlans(StorePart):
+    plans = reading(pursued.plans, of_user=True)
+    plan_answering = reading(pursued.plan_answered_under)
+    steps = reading(pursued.steps)
+    plan_values = reading(pursued.values)
+    blocked_plans = reading(held_rows.blocked_plans)
+    blocked_in_tree = reading(held_rows.blocked_in_tree)
+    steps_at = reading(pursued.steps_at)
+    branches_that_came = reading(pursued.branches_that_came)
+    cancellation = reading(pursued.cancellation)
+    goal_of = reading(receivers.goal_of)
+    expectation = reading(expected.find)
+    expectations = reading(expected.of_plan_or_tenant)
+    open_in_tree = reading(expected.open_of_tree)
+    was_answered = reading(expected.was_answered)
+    questions = reading(expected.questions)
+    count_questions = reading(expected.count_questions)
+    ladders = reading(expected.ladders)
+    count_held = reading(expected.count_held, of_user=True)
+    questions_beginning = reading(expected.questions_beginning)
+    expectations_by_id = reading(expected.find_all)
+    group = reading(expected.of_group)
+    find_met = reading(expected.find_met)
+    task = reading(tasks.task)
+    sub_tasks = reading(tasks.sub_tasks)
+    task_expectations = reading(expected.open_of_task)
+    agents_of_task = reading(tasks.agents_of)
+    journal = reading(budget.journal)
+    decisions = reading(budget.decisions)
+    count_decisions = reading(budget.count_decisions)
+    find_shown = reading(budget.find_shown)
+    prompt_parts = reading(budget.prompt_parts)
+    last_shown = reading(budget.last_shown)
+    read_spent = reading(budget.read_spent)
+    _read_plan = reading(pursued.plan)
+    _read_status = reading(pursued.plan_status)
+    _read_state = reading(pursued.state)
+
+    async def plan(self, plan_id: str) -> PlanRecord | None:
+        # During a commit, rows that are read elsewhere may be ahead of the hand.
+        held = self._find_held(plan_id) if self.database.is_settled else None
+        return held.plan if held else await self._read_plan(plan_id)
+
+    async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+        held = self._find_held(plan_id)
+        return (held.plan.status, held.plan.cancel_requested) if held else await self._read_status(plan_id)
+
+    async def state(self, plan_id: str, event_id: str = "") -> PlanState | None:
+        held = self._find_held(plan_id)
+        if held is None:
+            return await self._read_and_keep(plan_id, event_id)
+        if event_id and event_id not in held.met and (met := await self.find_met(plan_id, event_id)):
+            held = replace(held, met={event_id: met})
+        return replace(held, open=_in_order(held.open), spent=await self._find_spent(held.plan.root_plan_id))
+
+    def _find_held(self, plan_id: str) -> PlanState | None:
+        return self.database.states.find(plan_id) if self.database.states is not None else None
+
+    async def _read_and_keep(self, plan_id: str, event_id: str) -> PlanState | None:
+        states = self.database.states if self.database.is_settled else None
+        found = await self._read_state(plan_id, event_id)
+        if found is None:
+            return None
+        state, size = found
+        if states is not None:
+            states.keep(state, size)
+            states.keep_spent(state.plan.root_plan_id, state.spent)
+        return state
+
+    async def _find_spent(self, root_plan_id: str) -> Spent:
+        states = self.database.states
+        known = states.find_spent(root_plan_id) if states is not None else None
+        if known is not None:
+            return known
+        is_settled, spent = self.database.is_settled, await self.read_spent(root_plan_id)
+        if states is not None and is_settled:
+            states.keep_spent(root_plan_id, spent)
+        return spent
+
+    async def save_task(self, task: TaskRecord, expected_version: int) -> None:
+        await self.database.write(lambda db: tasks.save(db, SaveTask(task, expected_version)))
+
+    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
+        is_new, _ = await self.publish(lambda db: apply.stop(db, plan_id, reason, now), now)
+        return is_new
+
+    async def resume(self, plan_id: str, now: datetime) -> bool:
+        is_held, _ = await self.publish(lambda db: apply.resume(db, plan_id, now), now)
+        return is_held
+
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        is_first, _ = await self.publish(lambda db: apply.answer(db, wait_id, answer, wake, now), now)
+        return is_first
+
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving, of_delivery(delivery))
+
+    async def keep_part(self, part: PromptPart, now: datetime) -> None:
+        await self.write(lambda db: budget.keep_part(db, part, now))
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling, of_delivery(delivery))
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
+        return lambda: tasks.parse(texts())
+
+
+def _in_order(opened: Mapping[str, Expectation]) -> Mapping[str, Expectation]:
+    """Return open expectations oldest first, as a read of the rows does."""
+    if len(opened) < 2:
+        return opened
+    return {one.id: one for one in sorted(opened.values(), key=lambda one: (one.opened_at, one.id))}

@@ -1,0 +1,45 @@
+"""Every plan that is taken from the hand is compared with its rows, at the same moment."""
+
+from collections.abc import Mapping
+from functools import wraps
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.sql.plans import SqlPlans
+from soorma_ai.kernel.sql.tables import plans
+
+
+def compare() -> None:
+    """Compare from now on, in all stores of this process."""
+    held = SqlPlans.state
+
+    @wraps(held)
+    async def state(self: SqlPlans, plan_id: str, event_id: str = "") -> PlanState | None:
+        found = await held(self, plan_id, event_id)
+        database = self.database
+        if database.states is not None and database.is_settled:
+            read = await database.read(lambda db: plans.state(db, plan_id, event_id))
+            must_be_equal(found, read[0] if read else None, event_id)
+        return found
+
+    SqlPlans.state = state  # type: ignore[method-assign]
+
+
+def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str) -> None:
+    if held is None or read is None:
+        assert held is read, f"held {held}, read {read}"
+        return
+    differences = _differences(_comparable(held, event_id), _comparable(read, event_id))
+    assert not differences, f"plan {held.plan.plan_id} in hand is not that of its rows: {differences}"
+
+
+def _comparable(state: PlanState, event_id: str) -> Mapping[str, Any]:
+    """The parts of a state that a read gives. Which events are still to be handled is not said by the rows."""
+    met = {event_id: state.met[event_id]} if event_id in state.met else {}
+    return asdict(replace(state, met=met, recent=())) | {"order": [*state.open]}
+
+
+def _differences(held: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {name: (held[name], read[name]) for name in held if held[name] != read[name]}

@@ -1,0 +1,144 @@
+"""The state of a plan is the fold of its changes."""
+
+import pytest
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.effects import (
+    AppendStep,
+    Close,
+    DropValue,
+    Effect,
+    Expect,
+    Publish,
+    SavePlan,
+    SaveValue,
+    Spend,
+)
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus, Join
+from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
+from soorma_ai.kernel.domain.plans import ValueKind
+from soorma_ai.kernel.rules.fold import MOST_RECENT, fold, fold_effect, progress_of
+from soorma_ai.kernel.sql.plan_states import PlanStates, RowChange, SpentChange
+from unit.kit import NOW, event, expectation, plan
+
+PLAN = plan()
+STATE = PlanState(PLAN)
+AT = (ValueKind.STATE, "a")
+
+
+def step(ordinal: int, **fields: object) -> Step:
+    return Step(PLAN.plan_id, ordinal, StepKind.REPLIED, NOW, **fields)  # type: ignore[arg-type]
+
+
+def test_a_row_replaces_the_one_before() -> None:
+    assert fold(STATE, [SavePlan(replace(PLAN, version=7), 6)]).plan.version == 7
+
+
+def test_values_are_saved_and_dropped_by_kind_and_key() -> None:
+    saved = fold(STATE, [SaveValue(PLAN.plan_id, *AT, 1), SaveValue(PLAN.plan_id, ValueKind.RESULT, "a", 2)])
+    assert saved.values == {AT: 1, (ValueKind.RESULT, "a"): 2}
+    assert fold(saved, [DropValue(PLAN.plan_id, *AT)]).values == {(ValueKind.RESULT, "a"): 2}
+    assert STATE.values == {}, "the state before is as it was"
+
+
+def test_steps_count_by_their_fingerprint_with_the_note_of_the_last() -> None:
+    marks = [("a", "first"), ("b", ""), ("a", "last"), (None, "")]
+    state = fold(STATE, [AppendStep(step(n, fingerprint=mark, note=note)) for n, (mark, note) in enumerate(marks)])
+    assert state.marks == {"a": StepMark(2, "last"), "b": StepMark(1)}
+
+
+def test_the_last_steps_are_kept_without_a_gap() -> None:
+    state = fold(STATE, [AppendStep(step(n)) for n in range(3 * MOST_RECENT)])
+    assert [one.ordinal for one in state.recent] == list(range(2 * MOST_RECENT, 3 * MOST_RECENT))
+
+
+def test_a_closed_expectation_is_told_by_the_event_that_closed_it_until_that_is_handled() -> None:
+    opened = expectation(id="q-1")
+    state = fold(STATE, [Expect(opened), Expect(expectation(id="q-2"))])
+    closed = fold(state, [Closed("q-1", ExpectationStatus.MET, NOW, "r-1")])
+    met = replace(opened, status=ExpectationStatus.MET, closed_at=NOW, met_by="r-1")
+    assert ([*closed.open], closed.met) == (["q-2"], {"r-1": met})
+    assert fold(closed, [HandlingEnd(("r-0",))]) is closed
+    assert fold(closed, [HandlingEnd(("r-1",))]).met == {}
+    assert fold(closed, [Closed("q-1", ExpectationStatus.CLOSED, NOW)]) is closed, "it is closed once"
+
+
+def test_an_expectation_that_an_early_event_met_is_never_open() -> None:
+    met = expectation(id="q-1", status=ExpectationStatus.MET, met_by="r-1")
+    state = fold(STATE, [Expect(met)])
+    assert (state.open, state.met) == ({}, {"r-1": met})
+
+
+def test_a_deadline_that_is_moved_changes_the_open_expectation_in_its_place() -> None:
+    state = fold(STATE, [Expect(expectation(id="q-1")), Expect(expectation(id="q-2"))])
+    moved = expectation(id="q-1", subject="moved")
+    assert [*fold(state, [Expect(moved)]).open.values()] == [moved, expectation(id="q-2")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], JoinProgress(needed=2)),
+        ([AppendStep(step(1, join_id="j")), AppendStep(step(2, join_id="k"))], JoinProgress(1, needed=2)),
+        ([AppendStep(step(1, join_id="j", fires=True))], JoinProgress(0, step(1, join_id="j", fires=True))),
+        ([AppendStep(step(1, join_id="j")), Close("j", ExpectationStatus.MET, NOW)], JoinProgress(1)),
+    ],
+)
+def test_a_join_counts_its_branches_and_needs_some_until_it_fires_or_closes(
+    rows: list[PlanRow], expected: JoinProgress
+) -> None:
+    join = expectation(id="j", kind=ExpectationKind.JOIN, join=Join((("part", {}), ("part", {})), need=2))
+    assert progress_of(fold(STATE, [Expect(join), *rows]), "j") == expected
+
+
+def test_actions_are_spent_by_the_plan_that_takes_them() -> None:
+    assert fold(STATE, [Spend(PLAN.root_plan_id, 2, None), Spend(PLAN.root_plan_id, 1, 9)]).spent == Spent(actions=3)
+
+
+def test_effects_about_others_change_no_state() -> None:
+    effects: list[Effect] = [
+        Publish(event("asked")),
+        Expect(expectation(id="q-1", plan_id="other")),
+        AppendStep(replace(step(1), plan_id="other")),
+        Close("q-2", ExpectationStatus.CLOSED, NOW),
+    ]
+    for effect in effects:
+        assert fold_effect(STATE, effect) is STATE
+    own = expectation(id="q-1", plan_id=PLAN.plan_id)
+    assert fold_effect(STATE, Expect(own)) == fold(STATE, [Expect(own)])
+    assert fold_effect(STATE, AppendStep(step(1))) == fold(STATE, [AppendStep(step(1))])
+
+
+def states_of(count: int, size: int = 10, most: int = 100, most_bytes: int = 100) -> PlanStates:
+    states = PlanStates(most, most_bytes)
+    for number in range(count):
+        states.apply([RowChange(f"p-{number}", SavePlan(replace(PLAN, plan_id=f"p-{number}"), None), size)])
+    return states
+
+
+def test_plans_in_hand_are_bounded_in_number_and_in_bytes() -> None:
+    few, short = states_of(5, most=3), states_of(15)
+    assert [few.find(f"p-{number}") is not None for number in range(5)] == [False, False, True, True, True]
+    assert sum(short.find(f"p-{number}") is not None for number in range(15)) == 10
+    states = states_of(3)
+    states.apply([RowChange("p-2", AppendStep(step(1)), 90)])
+    assert [states.find(f"p-{number}") is not None for number in range(3)] == [False, False, True]
+    states.apply([RowChange("p-2", AppendStep(step(2)), 90)])
+    assert states.find("p-2") is None, "one alone may be too large"
+
+
+def test_a_plan_that_is_not_in_hand_is_not_made_of_a_part_of_its_changes() -> None:
+    states = PlanStates()
+    states.apply([RowChange("p-1", AppendStep(step(1))), RowChange("p-1", SavePlan(replace(PLAN, plan_id="p-1"), 3))])
+    assert states.find("p-1") is None
+
+
+def test_amounts_of_a_tree_are_those_of_its_last_change() -> None:
+    states = PlanStates(most=2)
+    states.apply([SpentChange("a", Spent(1)), SpentChange("b", Spent(2)), SpentChange("a", Spent(3))])
+    states.apply([SpentChange("c", Spent(4))])
+    assert (states.find_spent("a"), states.find_spent("b"), states.find_spent("c")) == (Spent(3), None, Spent(4))
+    states.clear()
+    assert states.find_spent("a") is None
