@@ -1,6 +1,6 @@
 """Every plan that is taken from the hand is compared with its rows, at the same moment."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -27,12 +27,20 @@ def compare() -> None:
     SqlPlans.state = state  # type: ignore[method-assign]
 
 
+# Each is called with a difference.
+LISTENERS: list[Callable[[str], None]] = []
+
+
 def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str) -> None:
+    """Raise AssertionError for a plan in hand that is not that of its rows."""
     if held is None or read is None:
-        assert held is read, f"held {held}, read {read}"
-        return
-    differences = _differences(_comparable(held, event_id), _comparable(read, event_id))
-    assert not differences, f"plan {held.plan.plan_id} in hand is not that of its rows: {differences}"
+        is_equal, told = held is read, f"a plan is in hand and not in its rows, or the other way round: {held}, {read}"
+    else:
+        differences = _differences(_comparable(held, event_id), _comparable(read, event_id))
+        is_equal, told = not differences, f"plan {held.plan.plan_id} in hand is not that of its rows: {differences}"
+    for listener in () if is_equal else LISTENERS:
+        listener(told)
+    assert is_equal, told
 
 
 def _comparable(state: PlanState, event_id: str) -> Mapping[str, Any]:

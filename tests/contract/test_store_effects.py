@@ -437,3 +437,5 @@ async def test_an_answer_is_known_in_its_tree_by_its_id(store: Store) -> None:
     assert await store.plans.answer("mine", answer("act-1"), event("wake", root_plan_id="plan-1"), NOW)
     asked = [("plan-1", "act-1"), ("plan-1", "act-2"), ("plan-2", "act-1")]
     assert [await store.plans.was_answered(*one) for one in asked] == [True, False, False]
+    asked = [("t-1", "act-1"), ("t-1", "act-2"), ("t-2", "act-1")]
+    assert [await store.plans.task_was_answered(*one) for one in asked] == [True, False, False]

@@ -114,8 +114,11 @@ class OneThreadDatabase(Database):
             except BaseException:
                 db.execute("ROLLBACK")
                 self.routes.forget()
+                db.is_unknown = True
+                self.settle(db)
                 raise
             db.execute("COMMIT")
+        self.settle(db)
         return result
 
 

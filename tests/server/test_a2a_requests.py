@@ -10,16 +10,31 @@ import httpx
 import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, Task
 from a2a.utils.errors import InvalidParamsError, TaskNotCancelableError, TaskNotFoundError
-from a2a_kit import ASKS, CANCELED, COMPLETED, FAILED, REJECTED, WORKING, asking, said, served, speaking, state_in
+from a2a_kit import (
+    ASKS,
+    CANCELED,
+    COMPLETED,
+    FAILED,
+    PATIENCE,
+    REJECTED,
+    WORKING,
+    asking,
+    said,
+    served,
+    speaking,
+    state_in,
+)
 from google.protobuf.json_format import MessageToDict
 from http_kit import Keys, caller
-from kit import payments, planner, stock
+from kit import payments, planner, stock, the_wait
 
 from soorma_ai import Approval, Platform, PlatformContext, ResultContext, TaskContext, Worker
+from soorma_ai.gateways.a2a import A2AAgent
 from soorma_ai.testing.scripted import complete
 
 RESERVE = {"skill": "inventory.reserve.requested"}
 CHARGE = {"skill": "payment.charge.requested"}
+QUESTION = {"question": "Which color?", "response_event": "color.told", "timeout_seconds": 60}
 PAINT = {"skill": "paint.requested"}
 BY_MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=1))
 KEYS = Keys(maria=caller(), boss=caller("shop", "boss", "manager"), eve=caller("evil", "eve"))
@@ -44,12 +59,15 @@ def painter(go_on: asyncio.Event) -> Worker:
             await go_on.wait()
             await task.complete({"painted": task.data["color"]})
         else:
-            question = {"question": "Which color?", "response_event": "color.told", "timeout_seconds": 60}
-            await context.bus.publish("notification-events", "notification.human_input", question)
+            await context.bus.publish("notification-events", "notification.human_input", QUESTION)
 
     @worker.on_result("color.told")
     async def go(result: ResultContext, context: PlatformContext) -> None:
         task = await result.restore_task()
+        if task.data.get("coats") == 2 and not task.state.get("coats"):
+            task.state["coats"] = 1
+            await context.bus.publish("notification-events", "notification.human_input", QUESTION)
+            return
         await task.complete({"painted": result.data["color"]})
 
     return worker
@@ -112,19 +130,35 @@ async def test_the_approval_of_a_request_is_a_question_of_its_task(platform: Pla
             await boss.cancel_task(CancelTaskRequest(id=tasks[0].id))
 
 
-async def test_a_question_of_a_worker_is_answered_by_its_name_and_once(platform: Platform) -> None:
+async def test_questions_of_a_worker_are_answered_by_messages_each_once(platform: Platform) -> None:
     async with (
         served(platform, painter(asyncio.Event()), auth=KEYS, requests=True) as url,
         speaking(url, "maria") as client,
     ):
-        task = await said(client, {"wall": "north"}, about=PAINT)
-        assert task.status.state == ASKS
-        wait_id = task.status.message.message_id
-        with pytest.raises(InvalidParamsError, match=wait_id):
-            await said(client, {"color": "red"}, task_id=task.id)
+        task = await said(client, {"coats": 2}, about=PAINT)
+        assert task.status.state == ASKS and task.status.message.parts[0].text == "Which color?"
         for _ in range(2):
-            done = await said(client, {"color": "red"}, task_id=task.id, message_id="a", about={"wait_id": wait_id})
-            assert (done.status.state, result_of(done)) == (COMPLETED, {"painted": "red"})
+            asks = await said(client, {"color": "red"}, task_id=task.id, message_id="first")
+            assert asks.status.state == ASKS, "the same message answers no second question"
+        done = await said(client, {"color": "blue"}, task_id=task.id, message_id="second")
+        assert (done.status.state, result_of(done)) == (COMPLETED, {"painted": "blue"})
+
+
+async def test_a_skill_of_another_platform_may_be_a_tool_or_a_worker_with_questions(
+    platform: Platform, tmp_path: Path
+) -> None:
+    async with (
+        served(platform, stock(), painter(asyncio.Event()), auth=KEYS, requests=True) as url,
+        Platform(f"sqlite:///{tmp_path / 'here.db'}") as here,
+    ):
+        await here.start(await A2AAgent.connect("shop", url, token="maria", allow_private=True))
+        reply = await here.request("shop.inventory.reserve.requested", {"order_id": "A1"}, timeout=PATIENCE)
+        assert reply["result"] == {"reserved": "A1"}
+        asked = await here.ask("shop.paint.requested", {"wall": "north"})
+        question = await the_wait(here)
+        assert question.message == "Which color?"
+        assert await here.answer(question.wait_id, {"color": "red"}) == "accepted"
+        assert (await here.reply(asked, timeout=PATIENCE))["result"] == {"painted": "red"}
 
 
 async def test_a_running_request_is_cancelled_once(platform: Platform) -> None:

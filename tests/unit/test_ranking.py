@@ -7,7 +7,7 @@ from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer
-from soorma_ai.kernel.rules.choices.ranking import choices_of, rank
+from soorma_ai.kernel.rules.choices.ranking import MOST_OF_AGENT_IN_USE, choices_near, choices_of, rank
 from soorma_ai.kernel.rules.decisions.prompt import Occasion, query_about, query_about_state
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
@@ -81,3 +81,29 @@ def test_an_agent_that_floods_an_offer_leaves_room_for_others() -> None:
     agents = {one.event_name: "flood" for one in flood} | {one.event_name: "house" for one in EVENTS}
     found = rank(Offer((*flood, *EVENTS), agents=agents), "weigh a parcel on the scales")
     assert found.index("publish:parcel.weigh") < 10
+
+
+def offer_of(counts: dict[str, int]) -> Offer:
+    """Return an offer with so many events of each agent."""
+    agents = {f"{agent}.{number:03}": agent for agent, count in counts.items() for number in range(count)}
+    return Offer(tuple(EventDefinition(event_name=name) for name in agents), agents=agents)
+
+
+def test_an_agent_in_use_brings_its_other_choices_the_likely_ones_first() -> None:
+    offer = offer_of({"phone": 4, "bank": 3, "shop": 2})
+    ranked = ["publish:shop.000", "publish:phone.002", "publish:bank.001", "publish:phone.000"]
+    near = choices_near(ranked, ["publish:phone.000", "publish:bank.000"], offer)
+    assert near == [
+        "publish:phone.002",
+        "publish:bank.001",
+        "publish:bank.002",
+        "publish:phone.001",
+        "publish:phone.003",
+    ]
+    assert choices_near(ranked, [], offer) == []
+
+
+@pytest.mark.parametrize(("more", "found"), [(0, MOST_OF_AGENT_IN_USE - 1), (1, 0)])
+def test_an_agent_with_very_many_choices_brings_none(more: int, found: int) -> None:
+    offer = offer_of({"gateway": MOST_OF_AGENT_IN_USE + more})
+    assert len(choices_near([], ["publish:gateway.000"], offer)) == found

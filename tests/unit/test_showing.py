@@ -16,9 +16,11 @@ from soorma_ai.kernel.rules.choices.showing import (
     MOST_ASKED,
     RANKED_EACH_TIME,
     SCHEMAS_FOUND,
+    TOKENS_OF_NEAR,
     add_asked,
     add_found,
     add_lines,
+    add_near,
     add_schemas,
     lacks_schemas,
     line_of,
@@ -171,3 +173,22 @@ def test_the_last_event_ranks_by_itself_and_is_shown_behind_all_that_stays() -> 
     second = show_offer(MANY, ROOM, RANKED, [], first, hidden)
     assert second.schemas == (*first.schemas, *hidden[:3])
     assert (second.lines, second.added) == (first.lines, tuple(hidden[:10]))
+
+
+def test_the_first_choices_of_agents_in_use_are_added_within_their_room() -> None:
+    first = begun()
+    near = named(*range(900))
+    shown = add_near(first, MANY, near)
+    schemas, lines = shown.schemas[len(first.schemas) :], shown.added[len(first.added) :]
+    assert (*schemas,) == (*near[: len(schemas)],)
+    assert (*lines,) == tuple(name for name in near if name not in first.lines)[: len(lines)]
+    sizes = [size_of(name, MANY.choices[name]) for name in near]
+    assert sum(size.schema for size in sizes[: len(schemas) + 1]) > TOKENS_OF_NEAR
+    assert sum(size.schema for size in sizes[: len(schemas)]) <= TOKENS_OF_NEAR
+    assert len(schemas) < len(lines)
+
+
+def test_where_all_choices_of_agents_in_use_are_shown_nothing_is_added() -> None:
+    shown = add_schemas(begun(), MANY, named(1, 2))
+    assert add_near(shown, MANY, named(1, 2)) == shown
+    assert add_near(shown, MANY, []) == shown

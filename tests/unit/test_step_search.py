@@ -29,6 +29,23 @@ def test_a_number_in_an_early_result_and_the_words_of_a_person_are_found() -> No
     assert isinstance(said, dict) and said["note"] == "reject: the supplier ACME is bankrupt"
 
 
+def test_a_short_field_of_a_large_result_is_found_by_the_words_of_another() -> None:
+    large = [step(n, {"id": f"item-{n}", "customer": f"CUST-{n * 7}", "detail": "x" * 600}) for n in range(1, 120)]
+    (first, *_) = find_parts(large, "customer of item-5", 6_000)
+    assert isinstance(first, dict) and first["at"] == "step5.result"
+    assert first["value"] == {"id": "item-5", "customer": "CUST-35", "...": "1 more"}
+
+
+def test_many_short_fields_are_told_in_groups_of_the_size_of_a_part() -> None:
+    wide = step(1, {f"field-{n}": f"value of {n}" for n in range(100)})
+    (first, *_) = find_parts([wide], "field-77", 6_000)
+    assert isinstance(first, dict) and isinstance(first["value"], dict)
+    assert first["value"]["field-77"] == "value of 77"
+    assert length_of(first["value"]) < 500
+    (found, *_) = find_parts([step(1, {**{f"f{n}": "y" * 300 for n in range(3)}, "code": "Z9"})], "Z9", 6_000)
+    assert isinstance(found, dict) and found["value"] == {"code": "Z9", "...": "3 more"}
+
+
 def test_what_is_found_is_within_its_room_and_words_of_nothing_find_nothing() -> None:
     found = find_parts(STEPS, "look up item", 2_000)
     assert found and sum(map(length_of, found)) <= 2_000

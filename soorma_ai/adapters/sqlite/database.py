@@ -65,7 +65,7 @@ class Database(database.Database):
             connection.keeps_plans = True
             on_disk = self._path is not None
             forget = partial(self._forget, connection)
-            settle = partial(self._settle, connection)
+            settle = partial(self.settle, connection)
             self._writer = SqliteWriter(
                 connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget, settle=settle
             )
@@ -85,7 +85,7 @@ class Database(database.Database):
         connection.parts.clear()
         connection.is_unknown = True
 
-    def _settle(self, connection: Connection) -> None:
+    def settle(self, connection: Connection) -> None:
         """Bring the plans in hand to the state of the last commit."""
         assert self.states is not None, "a file that is read only has no writer"
         changes = connection.take_changes()

@@ -38,11 +38,11 @@ _OPEN_REQUESTS = """
     SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
     WHERE status = 'open' AND tenant = :tenant AND kind = 'client'
         AND (CAST(:user AS TEXT) IS NULL OR user_id = :user)
-        AND (CAST(:before AS TEXT) IS NULL OR (opened_at, id) < (
-            SELECT opened_at, id FROM expectation WHERE id = :before AND tenant = :tenant
-        ))
+        {beyond}
     ORDER BY opened_at DESC, id DESC LIMIT :limit
 """
+# Apart, so that the index leads to the place.
+_BEYOND = "AND (opened_at, id) < (SELECT opened_at, id FROM expectation WHERE id = :before AND tenant = :tenant)"
 
 
 def plan_page(
@@ -103,5 +103,6 @@ def open_requests(
     db: Reader, tenant_id: str, user_id: str | None, limit: int, before: str | None = None
 ) -> list[Expectation]:
     values = {"tenant": tenant_id, "user": user_id, "limit": limit, "before": before}
-    found = db.execute(_OPEN_REQUESTS, values).fetchall()
+    statement = _OPEN_REQUESTS.format(beyond="" if before is None else _BEYOND)
+    found = db.execute(statement, values).fetchall()
     return [expectations.record(row) for row in found]

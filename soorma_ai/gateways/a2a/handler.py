@@ -262,11 +262,9 @@ async def _answer(
         raise InvalidParamsError(f"contextId: the task belongs to {standing.context_id}")
     answer_id = derived_id("a2a answer", client.person.tenant_id, client.person.user_id, message.message_id)
     # After the questions were read: one that is opened by this answer is none of them.
-    if await _was_said_before(client, standing, answer_id, about):
+    if await _was_said_before(client, standing, answer_id):
         return
     asked = _find_question(standing, about)
-    if standing.is_request and asked.wait_id != gate_id(standing.task_id) and WAIT_ID not in about:
-        raise InvalidParamsError(f"say in the message's metadata which {WAIT_ID!r} is meant: {asked.wait_id}")
     if names_gates and asked.digest is not None and WAIT_ID not in about:
         raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
     payload, decision = answer_of(asked, words, data, about)
@@ -280,16 +278,16 @@ async def _answer(
         raise UnsupportedOperationError(f"the answer came {outcome}: {outcome.detail}")
 
 
-async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str, about: JsonObject) -> bool:
-    """Tell whether an answer has counted: in the tree of the plan, for the goal's approval by people, or for the named
-    question of a request."""
+async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str) -> bool:
+    """Tell whether an answer has counted: in the tree of the plan, for a question of a request's worker, or for the
+    approval by people."""
     plan, plans = standing.plan, client.services.store.plans
-    named = about.get(WAIT_ID) if standing.is_request else None
-    for wait_id in (gate_id(plan.goal_id), *([named] if isinstance(named, str) else [])):
-        asked = await plans.expectation(wait_id)
-        if asked is not None and asked.answer is not None and asked.answer.answer_id == answer_id:
-            return True
-    return not standing.is_request and await plans.was_answered(plan.root_plan_id, answer_id)
+    gate = await plans.expectation(gate_id(plan.goal_id))
+    if gate is not None and gate.answer is not None and gate.answer.answer_id == answer_id:
+        return True
+    if standing.is_request:
+        return await plans.task_was_answered(standing.task_id, answer_id)
+    return await plans.was_answered(plan.root_plan_id, answer_id)
 
 
 def _find_question(standing: PlanTaskState, about: JsonObject) -> Wait:

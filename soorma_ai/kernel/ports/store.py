@@ -123,6 +123,10 @@ class Plans(Protocol):
         """Tell whether an answer has counted in a tree, for any question of it."""
         ...
 
+    async def task_was_answered(self, task_id: str, answer_id: str) -> bool:
+        """Tell whether an answer has counted for a question of this task."""
+        ...
+
     async def questions(
         self, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
     ) -> list[Expectation]:

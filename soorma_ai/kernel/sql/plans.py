@@ -40,6 +40,7 @@ class SqlPlans(StorePart):
     expectations = reading(expected.of_plan_or_tenant)
     open_in_tree = reading(expected.open_of_tree)
     was_answered = reading(expected.was_answered)
+    task_was_answered = reading(expected.task_was_answered)
     questions = reading(expected.questions)
     count_questions = reading(expected.count_questions)
     ladders = reading(expected.ladders)

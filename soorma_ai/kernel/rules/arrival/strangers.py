@@ -22,8 +22,8 @@ def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: b
 
 def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
     """Return a stranger's event. Its id is made of its tenant and its original id, against collisions in either
-    direction. It is a client's, whatever its own fields: it meets no reply, and a request is checked, and held for an
-    approval if it needs one, at its delivery."""
+    direction. It is a client's event, in spite of its own fields: it meets no reply, and a request is checked, and held
+    for an approval if it needs one, at its delivery."""
     if reason := platform_only(event.type):
         raise RemoteProtocolError(reason)
     return event.model_copy(

@@ -80,6 +80,17 @@ class Offer(Struct, frozen=True, dict=True):
             found[definition.event_name].append(name)
         return {name: tuple(names) for name, names in found.items()}
 
+    def choices_of_agent(self, agent: str) -> Sequence[str]:
+        """Return the names of the requests to this agent."""
+        return self._choices_by_agent.get(agent, ())
+
+    @cached_property
+    def _choices_by_agent(self) -> Mapping[str, Sequence[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for event in self.events:
+            found[self.agents.get(event.event_name, "")].append(PUBLISH + event.event_name)
+        return found
+
     def takes(self, name: str) -> bool:
         """Tell whether an event or a goal of this name is offered; of an empty name, whether anything is."""
         if not name:

@@ -9,6 +9,8 @@ from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.prompting.history import StepLines
 
 MOST_RANKED = 400
+# An agent with more choices than these is a gateway: one request says little about the next.
+MOST_OF_AGENT_IN_USE = 64
 
 _USED = (StepKind.PUBLISHED, StepKind.DELEGATED, StepKind.HELD, StepKind.ASKED)
 FIRST_FEW = 4
@@ -30,6 +32,19 @@ def events_used(history: Sequence[StepLines]) -> list[str]:
 def choices_of(history: Sequence[StepLines], offer: Offer) -> list[str]:
     """Return the choices that a plan has taken, the newest first."""
     return _choices(offer, events_used(history))
+
+
+def choices_near(ranked: Sequence[str], used: Sequence[str], offer: Offer) -> list[str]:
+    """Return the other choices of the agents in use, best first; none of an agent with very many."""
+    behind = {agent for name in used if (agent := _agent_of(name, offer))}
+    few = [names for agent in behind if len(names := offer.choices_of_agent(agent)) <= MOST_OF_AGENT_IN_USE]
+    near = {name for names in few for name in names}.difference(used)
+    first = [name for name in ranked if name in near]
+    return [*first, *sorted(near.difference(first))]
+
+
+def _agent_of(name: str, offer: Offer) -> str:
+    return offer.agents.get(offer.choices[name].event_name, "")
 
 
 def _choices(offer: Offer, events: Sequence[str]) -> list[str]:

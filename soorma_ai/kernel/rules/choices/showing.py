@@ -4,7 +4,7 @@ While everything fits, everything is shown without a search. Within a plan the s
 the beginning of its prompt again; after too much growth, it begins anew.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -23,6 +23,7 @@ LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
 RANKED_EACH_TIME = 5
 LINES_OF_RECENT, SCHEMAS_OF_RECENT = 10, 3
+TOKENS_OF_NEAR = 900
 LINES_FOUND, SCHEMAS_FOUND = 20, 3
 MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
@@ -91,6 +92,28 @@ def show_offer(
     if grown.hidden:
         grown = add_lines(grown, offer, ranked[:RANKED_EACH_TIME])
     return _add_recent(grown, offer, recent, room)
+
+
+def add_near(showing: Showing, offer: Offer, near: Sequence[str]) -> Showing:
+    """Add choices of the agents in use, best first: so many tokens of schemas, and so many of lines."""
+    shown = {*showing.schemas}
+    unseen = [name for name in near if name not in shown]
+    schemas = _within(TOKENS_OF_NEAR, unseen, lambda name: size_of(name, offer.choices[name]).schema)
+    listed = {*showing.lines, *showing.added}
+    unlisted = [name for name in near if name not in listed]
+    lines = _within(TOKENS_OF_NEAR, unlisted, lambda name: size_of(name, offer.choices[name]).line)
+    return add_lines(add_schemas(showing, offer, schemas), offer, lines)
+
+
+def _within(room: int, names: Iterable[str], size: Callable[[str], int]) -> list[str]:
+    """Return the first names that the room holds."""
+    kept: list[str] = []
+    for name in names:
+        room -= size(name)
+        if room < 0:
+            break
+        kept.append(name)
+    return kept
 
 
 def _add_recent(showing: Showing, offer: Offer, recent: Sequence[str], room: OfferRoom) -> Showing:

@@ -10,11 +10,11 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.choices.words import terms
-from soorma_ai.kernel.rules.prompting.outline import length_of, shorten
+from soorma_ai.kernel.rules.prompting.outline import MORE, length_of, shorten
 from soorma_ai.kernel.rules.prompting.references import brings_result, name_of
 from soorma_ai.kernel.rules.prompting.spelling import spell
 
-PART_SIZE = 400
+PART_SIZE, SHORT_SIZE = 400, 100
 MOST_PARTS, MOST_FOUND = 5_000, 10
 MOST_CHARS = 2_000
 
@@ -61,10 +61,30 @@ def _parts_of(steps: Sequence[Step]) -> Iterator[_Part]:
 
 
 def _split(path: tuple[str, ...], value: Json) -> Iterable[tuple[tuple[str, ...], Json]]:
-    """Yield a value, or the parts of one that is large, by their paths."""
+    """Yield a value, or the parts of one that is large, by their paths. Short fields of an object stay together: one
+    often names what another is about."""
     if not isinstance(value, dict | list) or length_of(value) <= PART_SIZE:
         yield path, value
         return
-    items = value.items() if isinstance(value, dict) else ((str(at), item) for at, item in enumerate(value))
-    for key, item in items:
+    if isinstance(value, list):
+        parts = [(str(at), item) for at, item in enumerate(value)]
+    else:
+        short = {key: item for key, item in value.items() if length_of(item) <= SHORT_SIZE}
+        yield from _group(path, short, len(value))
+        parts = [(key, item) for key, item in value.items() if key not in short]
+    for key, item in parts:
         yield from _split((*path, key), item)
+
+
+def _group(path: tuple[str, ...], fields: JsonObject, of: int) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Yield the fields in groups of about the size of a part, each with the number of the fields beside it."""
+    group: JsonObject = {}
+    left = PART_SIZE
+    for key, item in fields.items():
+        left -= length_of(key) + length_of(item) + 2
+        if left < 0 and group:
+            yield path, {**group, MORE: f"{of - len(group)} more"}
+            group, left = {}, PART_SIZE
+        group[key] = item
+    if group:
+        yield path, {**group, MORE: f"{of - len(group)} more"} if len(group) < of else group

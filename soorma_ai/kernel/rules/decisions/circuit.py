@@ -17,7 +17,7 @@ MAX_REASKS = 2
 
 class Circuit(Struct, frozen=True):
     """State of a circuit: open until `open_until`, then half open until a call works. `failures` opened it in a row;
-    `failed` is who made the last call that failed."""
+    `failed` is the caller of the last failed call."""
 
     failures: int = 0
     failed: str | None = None
@@ -39,8 +39,8 @@ def is_half_open(circuit: Circuit, now: datetime) -> bool:
 
 
 def fail(circuit: Circuit, who: str, now: datetime, asked: timedelta | None) -> Circuit:
-    """Count a failure: of two in a row that different ones met, so that a question that always fails keeps nobody else
-    from asking. What the provider asks for is its word, which is kept at once."""
+    """Count a failure. The circuit opens after two in a row of different callers, so a question that always fails stops
+    no other caller. A pause asked for by the provider counts at once."""
     if time_left(circuit, now) is not None:  # sent before it opened, and counted then
         until = circuit.open_until if asked is None else max(now + asked, circuit.open_until or now)
         return Circuit(circuit.failures, circuit.failed, until)
@@ -61,8 +61,8 @@ class SetupRefusal(Struct, frozen=True):
 
 
 def may_insist(refusal: SetupRefusal, resumed_at: datetime | None, now: float) -> bool:
-    """Tell whether a plan may ask all the same: one that was resumed since, or any after a while. Those that were
-    resumed together go by what the first of them finds."""
+    """Tell whether a plan may ask in spite of a refusal: a plan resumed since, or any plan after a while. Plans resumed
+    together follow the finding of the first of them."""
     return now >= refusal.at + REFUSED_FOR or resumed_at not in (None, refusal.resumed_at)
 
 

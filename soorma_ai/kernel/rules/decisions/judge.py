@@ -1,6 +1,7 @@
-"""Judge what a model decided: it parses, is offered, its payload fits, it is legal now, within limits; in this order.
+"""Judgement of a model's decision: it parses, is offered, its payload fits, it is legal now, within limits; in this
+order.
 
-Each refusal is worded for the model: what was found, what is wanted.
+Each refusal is worded for the model: found, wanted.
 """
 
 import re
@@ -40,7 +41,7 @@ from soorma_ai.kernel.rules.waits.gates import approval_for
 
 class Situation(Struct, frozen=True):
     """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state.
-    `rejected` are the rejections by people of just what is asked, in their words."""
+    `rejected` are people's rejections of the same request, in their words."""
 
     plan: PlanRecord
     offer: Offer
@@ -59,7 +60,7 @@ Check = Callable[[PlannerDecision, Situation], None]
 
 
 def event_offered(name: str, offer: Offer) -> EventDefinition:
-    """Raise UnknownEvent, which names what may be meant, for an event that is not offered."""
+    """Return the definition of an offered event. Raise UnknownEvent, with the likely names, for any other."""
     if (found := offer.event(name)) is None:
         raise UnknownEvent(describe_unknown("event", name, [event.event_name for event in offer.events]))
     return found
@@ -195,7 +196,7 @@ def _limit_use(action: PlanAction) -> _LimitUse:
 
 
 def _must_have_room(more: int, situation: Situation) -> None:
-    """Raise NotAllowed, and not LimitExceeded: what is open gets less with every answer, and less can be asked for."""
+    """Raise NotAllowed, and not LimitExceeded: each answer closes an open request, and the model may ask for fewer."""
     most, together = situation.plan.limits.max_parallel, situation.in_flight + more
     if most is not None and together > most:
         free = max(0, most - situation.in_flight)
@@ -283,14 +284,14 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> Slices[PlannerD
 
 
 def check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
-    """Raise PayloadMismatch, which says where `what` does not fit, which rule it breaks, what was found and wanted."""
+    """Raise PayloadMismatch for a misfit of `what`, with path, rule, found and wanted."""
     faults = violations(definition.payload_schema, data) if definition else []
     if faults:
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
 
 
 def describe_unknown(what: str, found: str, known: Sequence[str]) -> str:
-    """Return bounded words, found in bounded time: a model names what it likes, and thousands may be known."""
+    """Return bounded words, found in bounded time: a model may give any name, and thousands may be known."""
     more = f" and {len(known) - MOST_NAMED:,} more" if len(known) > MOST_NAMED else ""
     hint = closest(found, known)
     return f"{what} {clip(found, NAME_CHARS)!r} is not offered{hint}. Possible now: {_names(known)}{more}."

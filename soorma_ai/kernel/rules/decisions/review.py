@@ -1,7 +1,7 @@
-"""Find what is wrong with a state machine that a model drew, before any of it runs.
+"""Review of a state machine drawn by a model, before any of it runs.
 
-Beside the faults of any machine: it asks for what nobody takes now, with data that does not fit, waits for what cannot
-come, or fills in what will not be known. Each fault is worded for the model.
+Beside the faults of any machine: requests without a taker now, data that does not fit, waits for events that cannot
+come, templates for values that will not be known. Each fault is worded for the model.
 """
 
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def _result_faults(config: StateConfig, material: Material, goal_data: JsonObjec
 
 
 def _fill_from_goal(template: Json, goal_data: JsonObject) -> Json:
-    """Fill in what is known now, as far as an event has room for it; the rest stays a template."""
+    """Fill in the values known now, as far as an event has room for them; the rest stays a template."""
     filling = Filling({"goal_data": goal_data, "results": {}, "state": {}})
 
     def fill_known(text: str) -> Json:
@@ -140,7 +140,8 @@ def _path_fault(path: str, name: str, states: States, material: Material, goal_d
 
 
 def _answer_fault(asker: StateConfig, fields: list[str], material: Material) -> str:
-    """Return why a field of an answer will not be known; empty where it may be: `error`, or what the event promises."""
+    """Return the reason against a field of an answer; empty for a possible one: `error`, or a promised field of the
+    event."""
     if asker.action is None:
         return "" if asker.transitions else f"{asker.state_name!r} asks nothing, so nothing is answered there"
     request = asker.action.event_type

@@ -23,9 +23,9 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 
 
 class Trigger(Struct, frozen=True, dict=True):
-    """Description of what just happened, without ids: a `text` of ours, the `name` of the event in it, its `outcome` in
+    """Description of the last event, without ids: a `text` of ours, the `name` of the event in it, its `outcome` in
     one word, and the words that a person `said`. `released` is a held request that a person let go: then there is
-    nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
+    nothing to decide, and no model is called. `join_id` is not told: it is the join with its results in the data, so
     that the history need not tell them again. `place` is not told either: it makes the same in another place news."""
 
     text: str = ""

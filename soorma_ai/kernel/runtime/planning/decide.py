@@ -37,8 +37,15 @@ from soorma_ai.kernel.rules.choices.lookups import (
     with_whole_schemas,
 )
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer, make_offer
-from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, choices_of, rank
-from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
+from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, choices_near, choices_of, rank
+from soorma_ai.kernel.rules.choices.showing import (
+    add_asked,
+    add_near,
+    add_schemas,
+    needs_ranking,
+    show_offer,
+    still_offered,
+)
 from soorma_ai.kernel.rules.choices.step_search import find_parts
 from soorma_ai.kernel.rules.decisions.judge import (
     Situation,
@@ -164,7 +171,9 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
     words = recent_words(occasion)
     recent = await rank_choices(offer, words, means) if words else ()
-    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before, recent)
+    used = choices_of(occasion.history, offer)
+    shown = show_offer(offer, settings.room, ranked, used, before, recent)
+    return add_near(shown, offer, choices_near(ranked, used, offer))
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:

@@ -92,6 +92,11 @@ _ANSWERED = """
     WHERE event.root_plan_id = ? AND CASE WHEN json_valid(answer) THEN json_extract(answer, '$.answer_id') END = ?
     LIMIT 1
 """
+# By the index expectation_task.
+_TASK_ANSWERED = """
+    SELECT 1 FROM expectation
+    WHERE task_id = ? AND CASE WHEN json_valid(answer) THEN json_extract(answer, '$.answer_id') END = ? LIMIT 1
+"""
 
 _NEVER = 9e18
 
@@ -184,6 +189,10 @@ def open_of_tree(db: Reader, root_plan_id: str) -> list[Expectation]:
 
 def was_answered(db: Reader, root_plan_id: str, answer_id: str) -> bool:
     return db.execute(_ANSWERED, (root_plan_id, answer_id)).fetchone() is not None
+
+
+def task_was_answered(db: Reader, task_id: str, answer_id: str) -> bool:
+    return db.execute(_TASK_ANSWERED, (task_id, answer_id)).fetchone() is not None
 
 
 def questions_beginning(db: Reader, tenant_id: str, letters: str, limit: int) -> list[Expectation]:

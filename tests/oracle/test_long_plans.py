@@ -1,0 +1,158 @@
+"""Plans of 100 steps in which an early fact decides the end. The model has no memory of its own: it reads what a
+request shows, and may look once for what is not there."""
+
+import json
+import re
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from soorma_ai import (
+    ChoreographyPlanner,
+    EventDefinition,
+    EventTopic,
+    InvocationContext,
+    Limits,
+    Platform,
+    PlatformContext,
+    Reject,
+    Tool,
+)
+from soorma_ai.kernel.ports import ModelQuestion
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, wait
+
+STEPS = 100
+CHARS_PER_TOKEN = 4
+QUESTION = "Anything that I should know?"
+RULE = "never on a Sunday, whatever happens"
+REPLIED = EventDefinition(
+    event_name="user.replied",
+    topic=EventTopic.BUSINESS_FACTS,
+    description="The customer said something.",
+    payload_schema={"type": "object", "properties": {"text": {"type": "string"}}},
+)
+FIELDS = {"type": "object", "properties": {"id": {"type": "string"}, "note": {"type": "string"}}, "required": ["id"]}
+_ITEM = re.compile(r"item-([0-9]+)")
+
+Answer = Callable[[int], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`answer` is the result for an item. `fact` is a pattern of what the end needs, `words` are those of a search for
+    it, and `most` are the median tokens of a request before facts stayed."""
+
+    goal: dict[str, Any]
+    answer: Answer
+    fact: str
+    words: str
+    most: int
+    asks_first: bool = False
+    stands_there: bool = False
+
+
+def _say(size: int, **first: Any) -> Answer:
+    """Return results of so many characters; `first` is in that of item 3."""
+    return lambda number: {"id": f"item-{number}", "detail": "x" * size} | (first if number == 3 else {})
+
+
+def _refuse_one(number: int) -> dict[str, Any]:
+    if number == 3:
+        raise Reject("supplier ACME is bankrupt")
+    return {"id": f"item-{number}", "detail": "x" * 300}
+
+
+SCENARIOS = {
+    "a person's answer": Scenario(
+        {"text": "do all"}, _say(40, state="done"), RULE, "", 4_334, asks_first=True, stands_there=True
+    ),
+    "an id of an early result": Scenario(
+        {"text": "do all"},
+        lambda number: {"id": f"item-{number}", "customer": f"CUST-{77_341 + number}", "detail": "x" * 600},
+        "CUST-77341",
+        "customer of item-0",
+        5_554,
+    ),
+    "an amount of a total": Scenario(
+        {"text": "sum all"},
+        lambda number: {"id": f"item-{number}", "amount": 1_000 + number},
+        '"amount":1003',
+        "amount of item-3",
+        3_918,
+    ),
+    "an item of a list of 200": Scenario(
+        {"items": [{"id": f"sku-{n}", "address": f"Street {n}, City", "note": "n" * 60} for n in range(200)]},
+        _say(40, state="done"),
+        "Street 90, City",
+        "address of sku-90",
+        4_823,
+    ),
+    "a note in a result": Scenario(
+        {"text": "do all"}, _say(300, note="supplier ACME is bankrupt"), "ACME is bankrupt", "supplier ACME", 5_047
+    ),
+    "a failure": Scenario({"text": "do all"}, _refuse_one, "ACME is bankrupt", "", 5_047, stands_there=True),
+}
+
+
+class Reader:
+    """Model without a memory: it works off the items in order, by the last one that it is shown."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self.lookups = 0
+
+    def decide(self, question: ModelQuestion) -> dict[str, Any]:
+        shown = question.messages[1].content
+        if "History:" not in shown and self._scenario.asks_first:
+            return wait("user.replied", QUESTION)
+        number = 1 + max(map(int, _ITEM.findall(shown)), default=-1)
+        return self._end(shown) if number >= STEPS else publish("look.up", id=f"item-{number}")
+
+    def _end(self, shown: str) -> dict[str, Any]:
+        found = re.search(self._scenario.fact, shown)
+        if found is None and self.lookups == 0:
+            self.lookups += 1
+            return {"reasoning": "", "step": {"action": "find_steps", "words": self._scenario.words}}
+        return complete({"fact": found[0] if found else "unknown"})
+
+
+def _desk(answer: Answer) -> Tool:
+    tool = Tool("desk")
+    for name in ("look.up", "book.room", "order.part", "check.stock", "pay.bill"):
+
+        @tool.on_invoke(name, description=f"{name} for one item", payload_schema=FIELDS)
+        async def act(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+            found = _ITEM.fullmatch(request.data["id"])
+            assert found is not None
+            return answer(int(found[1]))
+
+    return tool
+
+
+def _tokens(question: ModelQuestion) -> int:
+    texts = [json.dumps(question.schema), *(message.content for message in question.messages)]
+    return sum(map(len, texts)) // CHARS_PER_TOKEN
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+async def test_an_early_fact_is_shown_or_found_by_one_lookup_at_the_last_of_100_steps(name: str) -> None:
+    scenario = SCENARIOS[name]
+    reader = Reader(scenario)
+    model = ScriptedReasoner(reader.decide)
+    limits = Limits(max_actions=2 * STEPS, max_llm_calls=4 * STEPS, max_tokens=None, max_repeats=None)
+    planner = ChoreographyPlanner(
+        "planner", goals=["work.wanted"], reasoner=model, external_events=[REPLIED], limits=limits
+    )
+    async with Platform("sqlite://") as platform:
+        await platform.start(planner, _desk(scenario.answer))
+        client = platform.as_user(tenant_id="default", user_id="u")
+        plan = await client.submit("work.wanted", scenario.goal)
+        if scenario.asks_first:
+            await client.answer((await plan.next_wait()).wait_id, {"text": RULE})
+        result = await plan.result(timeout=100)
+    assert re.fullmatch(scenario.fact, result["fact"]), result
+    assert reader.lookups == (0 if scenario.stands_there else 1)
+    assert statistics.median(map(_tokens, model.questions)) <= scenario.most
