@@ -1,8 +1,10 @@
 import hashlib
 import json
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 import rfc8785
@@ -17,6 +19,7 @@ from soorma_ai.kernel.domain.values import (
     account_of,
     clip,
     compact,
+    copy_json,
     derived_id,
     digest,
     json_object,
@@ -200,6 +203,25 @@ def test_a_decimal_is_written_as_its_digits_in_small_and_large_data() -> None:
 def test_a_digest_is_over_the_digits_of_a_decimal() -> None:
     one, other = (json_object("the data", {"amount": Decimal(text)}) for text in ("12.5", "12.50"))
     assert digest(one) == digest({"amount": "12.5"}) != digest(other)
+
+
+@given(documents)
+def test_a_copy_is_equal_and_shares_nothing_that_may_change(value: Json) -> None:
+    def containers(one: Json) -> Iterator[Json]:
+        if isinstance(one, dict | list):
+            yield one
+            for inner in one.values() if isinstance(one, dict) else one:
+                yield from containers(inner)
+
+    copied = copy_json(value)
+    assert compact(copied) == compact(value)
+    assert not {*map(id, containers(copied))} & {*map(id, containers(value))}
+
+
+@pytest.mark.parametrize("odd", [[float("inf")], {"a": (1, [2])}, {1: []}, ["\ud800"], [[10**5000]]])
+def test_a_value_beyond_json_is_copied_as_it_is(odd: Any) -> None:
+    copied = copy_json(odd)
+    assert copied == odd and copied is not odd
 
 
 @pytest.mark.parametrize("odd", [2**70, (1, 2), "\ud800"])

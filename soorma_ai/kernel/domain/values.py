@@ -4,6 +4,7 @@ import hashlib
 import json
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
@@ -47,6 +48,7 @@ UNSTORABLE = (
 
 _encode, _decode = Encoder().encode, Decoder().decode
 
+_CONTAINERS: tuple[type[object], ...] = (dict, list)
 _SAFE_INTEGER = 2**53 - 1
 _MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
@@ -117,11 +119,17 @@ def copy_of_json(value: object) -> JsonObject | None:
     """Return a copy of a JSON object, far quicker than by validation; None for anything else."""
     if value.__class__ is dict and not value:
         return {}
+    copied = _copy_by_text(value)
+    return cast(JsonObject, copied) if isinstance(copied, dict) else None
+
+
+def _copy_by_text(value: object) -> object:
+    """Return the equal value of a value's text; None for a value with another or none."""
     try:
         copied = _decode(_encode(value))
+        return copied if copied == value else None
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-    return cast(JsonObject, copied) if isinstance(copied, dict) and copied == value else None
 
 
 def read_as(what: str, kind: type[T] | None, value: Json) -> T:
@@ -173,11 +181,10 @@ def compact(value: Json) -> str:
 
 def copy_json(value: T) -> T:
     """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
-    if isinstance(value, dict):
-        return cast(T, {key: copy_json(one) for key, one in cast(JsonObject, value).items()})
-    if isinstance(value, list):
-        return cast(T, [copy_json(one) for one in cast(list[Json], value)])
-    return value
+    if not isinstance(value, _CONTAINERS):
+        return value
+    copied = _copy_by_text(value)
+    return cast(T, deepcopy(value) if copied is None else copied)
 
 
 def digest(value: Json) -> str:
