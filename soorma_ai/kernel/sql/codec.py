@@ -68,7 +68,7 @@ class Codec(Generic[T]):
     def _read_older(self, kind: type[R], text: str) -> R:
         """Read by pydantic, the writer of files of older versions: its spans of time count years."""
         try:
-            return TypeAdapter(kind).validate_json(text)
+            return _adapter_of(kind).validate_json(text)
         except ValidationError as error:
             raise _unreadable(self._kind.__name__, error.errors(include_url=False)[0]["msg"]) from error
 
@@ -96,6 +96,11 @@ class Codec(Generic[T]):
     @cached_property
     def _row_decoder(self) -> Decoder[Struct]:
         return Decoder(self._row, dec_hook=_read_model)
+
+
+@cache
+def _adapter_of(kind: type[R]) -> TypeAdapter[R]:
+    return TypeAdapter(kind)
 
 
 def _fields_of(kind: type[object]) -> list[tuple[str, Any, Any]]:
@@ -151,21 +156,16 @@ CHARGE = Codec(Charge)
 LIMITS = Codec(Limits)
 
 
-@cache
-def _registrations() -> TypeAdapter[Registration]:
-    return TypeAdapter(Registration)
-
-
 def registration_text(one: Registration) -> str:
     """Return a registration as text, by pydantic: it holds models."""
-    return _registrations().dump_json(one, warnings="error").decode()
+    return _adapter_of(Registration).dump_json(one, warnings="error").decode()
 
 
 @lru_cache(maxsize=2048)
 def registration(text: str) -> Registration:
     """Parsed once per content: it is read for every decision and holds many schemas."""
     try:
-        return _registrations().validate_json(text)
+        return _adapter_of(Registration).validate_json(text)
     except ValidationError as error:
         raise _unreadable(Registration.__name__, error.errors(include_url=False)[0]["msg"]) from error
 
