@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.values import (
+    MOST_LEVELS,
     MOST_OF_A_MESSAGE,
     Json,
     JsonObject,
@@ -22,6 +23,7 @@ from soorma_ai.kernel.domain.values import (
     copy_json,
     derived_id,
     digest,
+    is_storable,
     json_object,
     leaves,
     message_of,
@@ -80,6 +82,20 @@ def test_a_digest_is_that_of_the_canonical_form_so_that_others_compute_the_same(
 
 @given(documents.filter(has_safe_integers))
 def test_whatever_a_value_holds_its_digest_is_that_of_the_canonical_form(value: Json) -> None:
+    assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"amount": 12.5, "count": 3.0, "zero": -0.0, "most": 9007199254740991.0},
+        {"least": 1e-4, "less": 9.9e-5, "large": 1e16 - 2, "larger": 1e16, "largest": 1e21, "two": 2.0**60},
+        {"\uffff": 1, "\U00010000": 2, "é": [{"ß": "\x7f\u2028\x00"}]},
+        {"\ue000": "\U0001f600", "a": [True, None, ""]},
+    ],
+    ids=lambda value: next(iter(value)),
+)
+def test_numbers_and_texts_at_the_edges_have_the_digest_of_the_canonical_form(value: JsonObject) -> None:
     assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
@@ -170,6 +186,34 @@ def test_the_leaves_of_a_group_are_its_errors_at_whatever_depth() -> None:
     one, two = ValueError(), KeyboardInterrupt()
     assert list(leaves(BaseExceptionGroup("", [one, BaseExceptionGroup("", [two])]))) == [one, two]
     assert list(leaves(one)) == [one]
+
+
+def nested(levels: int) -> Json:
+    value: Json = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "is_kept"),
+    [
+        ({"a": None, "b": [1.5, 2**70, True, "é"]}, True),
+        ([[None, 1]] * 1_000, True),
+        (nested(MOST_LEVELS), True),
+        ([nested(MOST_LEVELS - 1)] * 9, True),
+        (nested(MOST_LEVELS + 1), False),
+        ([None, {"a": float("nan")}], False),
+        ([float("inf")], False),
+        ([[float("nan")]] * 1_000, False),
+        ({"a": "\ud800"}, False),
+        ({"\ud800": 1}, False),
+        ([10**5000], False),
+    ],
+    ids=range(11),
+)
+def test_a_value_is_storable_if_it_is_flat_finite_and_unicode(value: Json, is_kept: bool) -> None:
+    assert is_storable(value) is is_kept
 
 
 PAD = "x" * 100_000

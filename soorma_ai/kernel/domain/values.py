@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -50,6 +51,10 @@ _encode, _decode = Encoder().encode, Decoder().decode
 
 _CONTAINERS: tuple[type[object], ...] = (dict, list)
 _SAFE_INTEGER = 2**53 - 1
+# Between these, Python spells fractions without an exponent.
+_LEAST_PLAIN, _ENDLESS = 1e-4, 1e16
+# Beyond these characters, the order of code points is not that of UTF-16.
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
 # With options, `json.dumps` makes an encoder for each value. In one shot, `iterencode` is all of `encode`.
@@ -194,21 +199,20 @@ def digest(value: Json) -> str:
 
 def is_storable(value: Json) -> bool:
     """Tell whether a value can be written and read back: not too deep for a parser, all of it Unicode and JSON."""
-    return _is_plainly_storable(value) or (not _is_too_deep(value) and _can_be_spelled(value))
+    is_json = False
+    try:
+        spelled = _encode(value)
+        is_json = b"null" not in spelled or _decode(spelled) == value  # NaN is spelled null
+        if is_json and spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS:
+            return True
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass
+    return not _is_too_deep(value) and (is_json or _can_be_spelled(value))
 
 
 def is_finite(value: Json) -> bool:
     """Tell whether a value has neither NaN nor Infinity; msgspec writes these as null."""
     return b"null" not in _encode(value) or _can_be_spelled(value)
-
-
-def _is_plainly_storable(value: Json) -> bool:
-    """Tell by its text whether a value has no NaN, written as null, and few levels. No tells nothing."""
-    try:
-        spelled = _encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return False
-    return b"null" not in spelled and spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS
 
 
 def _is_too_deep(value: Json) -> bool:
@@ -297,11 +301,14 @@ def leads_into(items: Sequence[Json], part: str) -> bool:
 
 
 def _spell_canonically(value: Json) -> bytes:
-    """Return the RFC 8785 form. For ASCII text and small integers, JSON with sorted keys is this form already, and far
-    quicker."""
-    spelled = "".join(_CANONICAL.iterencode(value, True))
-    if spelled.isascii() and _has_plain_numbers(value):
-        return spelled.encode()
+    """Return the RFC 8785 form: for most numbers and texts that of JSON with sorted keys, far quicker to make."""
+    try:
+        plain = value if _has_plain_numbers(value) else _make_plain(value)
+        spelled = "".join(_CANONICAL.iterencode(plain, True))
+        if spelled.isascii() or _ASTRAL.search(spelled) is None:
+            return spelled.encode()
+    except ValueError:
+        pass
     import rfc8785  # most values do without it
 
     return rfc8785.dumps(_canonical(value))
@@ -322,6 +329,24 @@ def _has_plain_numbers(value: Json) -> bool:
             case _:
                 pass
     return True
+
+
+def _make_plain(value: Json) -> Json:
+    """Return a value with whole numbers as integers. Raise ValueError for a number with another RFC 8785 form than that
+    of JSON."""
+    if isinstance(value, str | bool) or value is None:
+        return value
+    if isinstance(value, dict):
+        return {key: _make_plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_make_plain(item) for item in value]
+    if isinstance(value, float) and not value.is_integer():
+        if not _LEAST_PLAIN <= abs(value) < _ENDLESS:
+            raise ValueError(f"{value} has an exponent")
+        return value
+    if abs(value) > _SAFE_INTEGER:
+        raise ValueError(f"{value} is beyond the integers of a double")
+    return int(value)
 
 
 def _canonical(value: Json) -> Json:

@@ -132,6 +132,11 @@ _ENCODER = Encoder(enc_hook=_write_model)
 _sort_and_encode, _decode = Encoder(order="sorted").encode, Decoder().decode
 
 
+def spell(value: Json) -> bytes:
+    """Return one text for equal values, and another one for others."""
+    return _sort_and_encode(value)
+
+
 def is_text_of(raw: str, value: Json) -> bool:
     """Tell whether `raw` is JSON text of this value, and nothing else."""
     try:

@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
-from soorma_ai.kernel.domain.values import Json, JsonObject, compact, copy_json
+from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
 from soorma_ai.kernel.sql.codec import (
     CHARGE,
@@ -29,6 +29,7 @@ from soorma_ai.kernel.sql.codec import (
     add_row,
     add_rows,
     member,
+    spell,
 )
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
@@ -198,8 +199,8 @@ def _place_of(data: Json, of_event: JsonObject) -> str | None:
     if data is None:
         return None
     places = {"$.data": of_event, "$.data.result": of_event.get("result"), "$.data.error": of_event.get("error")}
-    spelled = compact(data)
-    return next((at for at, found in places.items() if found is not None and compact(found) == spelled), None)
+    spelled = spell(data)
+    return next((at for at, found in places.items() if found is not None and spell(found) == spelled), None)
 
 
 def steps(db: Reader, plan_id: str, first: int = 0) -> list[Step]:
