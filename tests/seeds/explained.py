@@ -96,7 +96,8 @@ TABLES: dict[tuple[str, str], str] = {
     ("sdk-refactoring-plan", "Benefit, Without Schema, With Schema"): "as printed; a refusal has path, rule, found and "
     "wanted",
     ("sdk-refactoring-plan", "A2A Agent Card Field, Soorma Equivalent, Notes"): "as printed by `A2AGatewayHelper`; "
-    "`A2AGateway` serves one card for all goals of a tenant",
+    "`A2AGateway` serves one card for all goals of a tenant, with `requests=True` also for the requests to tools and "
+    "workers",
     ("sdk-refactoring-plan", "Service Endpoint, SDK Method, Notes"): "row by row under Printed endpoints",
     ("sdk-refactoring-plan", "Level, Events, Agent Registration"): "as printed; a schema in `events_consumed` is the "
     "handler's",
