@@ -9,7 +9,7 @@ from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContex
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import HandlerOptions
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
@@ -23,7 +23,6 @@ from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, schema_of
 from soorma_ai.kernel.domain.states import PlanDefinition, plan_definition_of
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.handling.handling import Handling
 
@@ -124,12 +123,8 @@ async def _follow_machine(goal: GoalContext, context: PlatformContext) -> None:
 
 
 async def _follow_sent_machine(goal: GoalContext, context: PlatformContext) -> None:
-    try:
-        given = plan_definition_of(goal.data["plan"])
-        check_machine(given.states, given.initial_state)
-    except ConfigError as error:
-        raise RemoteProtocolError(f"the plan type of goal {goal.event_type!r} cannot run: {error}") from error
-    await PlanContext.create_from_goal(goal, context, state_machine=given)
+    """Begin a plan with the machine in its goal. A faulty one fails it."""
+    await PlanContext.create_from_goal(goal, context, state_machine=plan_definition_of(goal.data["plan"]))
 
 
 def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalContext) -> Trigger:

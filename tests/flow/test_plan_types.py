@@ -66,6 +66,7 @@ async def test_a_faulty_plan_type_of_a_goal_fails_its_plan_with_every_fault(plat
     plan = await pursue(platform, "plan.requested", sent, tracker())
     reason = str((await ended(platform, plan.plan_id)).reason)
     assert "'nowhere'" in reason and "no CEL expression" in reason
+    assert (await platform.plan(plan.plan_id)).status == "failed" and await platform.plans(status="active") == []
 
 
 @pytest.mark.parametrize("plan", [None, "x", {}, {"plan_type": "x"}, {"plan_type": "", "states": {}}])
