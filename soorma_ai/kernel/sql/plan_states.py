@@ -1,7 +1,7 @@
 """States of plans in hand: those of a process alone with its file, changed with every commit instead of read again."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.plan_state import PlanRow, PlanState
 from soorma_ai.kernel.rules.fold import fold
 
 MOST_PLANS = 4_096
-MOST_BYTES = 64 * 2**20
+MOST_BYTES = 16 * 2**20
 
 
 class RowChange(Struct, frozen=True):
@@ -33,7 +33,8 @@ StateChange = RowChange | SpentChange
 
 
 class PlanStates:
-    """Cache of plans' states, of at most so many plans and bytes; the plans used last stay.
+    """Cache of plans' states, of at most so many plans and bytes on disk; the plans used last stay. In memory a state
+    takes some five times of these bytes.
 
     Every committed change of a kept plan has to come here, in the order of the commits.
     """
@@ -69,20 +70,27 @@ class PlanStates:
 
     def apply(self, changes: Iterable[StateChange]) -> None:
         """Apply committed changes. A plan begins to be kept with its first row."""
-        states: dict[str, tuple[PlanState, int]] = {}
+        rows: dict[str, list[PlanRow]] = {}
+        sizes: dict[str, int] = {}
         for change in changes:
             if isinstance(change, SpentChange):
                 self.keep_spent(change.root_plan_id, change.spent)
                 continue
-            plan_id, row = change.plan_id, change.row
-            known = states.get(plan_id) or self._kept.get(plan_id)
-            if isinstance(row, SavePlan) and row.expected_version is None:
-                states[plan_id] = PlanState(row.plan), change.size
-            elif known is not None:
-                states[plan_id] = fold(known[0], (row,)), known[1] + change.size
-        for state, size in states.values():
-            self._put(state, size)
+            rows.setdefault(change.plan_id, []).append(change.row)
+            sizes[change.plan_id] = sizes.get(change.plan_id, 0) + change.size
+        for plan_id, changed in rows.items():
+            self._fold(plan_id, changed, sizes[plan_id])
         self._shrink()
+
+    def _fold(self, plan_id: str, rows: Sequence[PlanRow], size: int) -> None:
+        known = self._kept.get(plan_id)
+        match rows:
+            case [SavePlan(plan, None), *later]:
+                self._put(fold(PlanState(plan), later), size)
+            case _ if known is not None:
+                self._put(fold(known[0], rows), known[1] + size)
+            case _:
+                pass
 
     def clear(self) -> None:
         self._kept.clear()
