@@ -81,6 +81,16 @@ def test_older_versions_read_new_text_and_their_text_is_read(codec: Codec[Any], 
     assert codec.record(older.dump_json(record).decode()) == record
 
 
+@pytest.mark.parametrize(("codec", "record"), WHOLE, ids=NAMES)
+def test_a_record_that_was_read_is_written_as_before(codec: Codec[Any], record: Any) -> None:
+    assert codec.text(codec.record(codec.text(record))) == codec.text(record)
+
+
+def test_a_record_with_a_name_that_is_equal_to_the_default_is_written_without_it() -> None:
+    named = replace(TASK.lineage, tenant_id="".join(["def", "ault"]), user_id="".join(["lo", "cal"]))
+    assert codec.TASK.text(replace(TASK, lineage=named)) == codec.TASK.text(TASK)
+
+
 def test_spans_of_years_are_read_from_older_text() -> None:
     assert codec.LIMITS.record('{"deadline":"P1Y35DT1.5S"}').deadline == timedelta(days=400, seconds=1.5)
 

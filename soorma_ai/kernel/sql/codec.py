@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from msgspec import NODEFAULT, DecodeError, Struct, defstruct, field
 from msgspec.json import Decoder, Encoder
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, fields, replace
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from soorma_ai.errors import ConfigError
@@ -40,7 +40,7 @@ class Codec(Generic[T]):
     def text(self, record: T) -> str:
         """Return the record without the fields of columns. Raise ValueError for a record unequal to its text read
         again."""
-        values = self._values_of(record)
+        values = tuple(map(_with_own_defaults, self._values_of(record)))
         try:
             spelled = _ENCODER.encode(self._row(*values))
             again = self._values_of(self._row_decoder.decode(spelled))
@@ -114,6 +114,21 @@ def _default_of(one: FieldInfo) -> Any:
     if one.default_factory is not NODEFAULT:
         return field(default_factory=cast("Callable[[], object]", one.default_factory))
     return one.default
+
+
+def _with_own_defaults(value: object) -> object:
+    """Return a record with the very objects of its defaults: msgspec leaves out nothing that is only equal to them."""
+    if not isinstance(value, Struct):
+        return value
+    found = {name: default for name, default in _defaults_of(type(value)) if getattr(value, name) == default}
+    return replace(value, **found) if found else value
+
+
+@cache
+def _defaults_of(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
+    """Return the fields with a default that may have an equal beside it."""
+    plain = (str, int, float)
+    return tuple((one.name, one.default) for one in fields(kind) if type(one.default) in plain and one.default)
 
 
 def _write_model(value: object) -> object:
