@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, do, event, expectation, find, later, plan, reply, unsent_ids
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.kernel.domain.effects import Publish, SavePlan
+from soorma_ai.kernel.domain.effects import Expect, Publish, SavePlan
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.ports import Store
@@ -79,6 +80,14 @@ async def test_a_client_request_and_its_expectation_are_stored_together_and_once
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
     await store.queue.send([event("q-1")], expected, NOW)
     assert (await find(store, "q-1")).met_by == "r-1"
+
+
+async def test_an_expectation_that_is_there_before_its_request_stands(store: Store) -> None:
+    expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
+    await do(store, Expect(expected))
+    await store.queue.send([event("q-1")], replace(expected, event_type="other"), NOW)
+    assert await find(store, "q-1") == expected
+    assert await unsent_ids(store) == ["q-1"]
 
 
 async def ids(store: Store, **query: Any) -> list[str]:

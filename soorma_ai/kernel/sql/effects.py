@@ -39,13 +39,16 @@ def send(
     if session is not None:
         memory.open_session(db, session)
     new = {event.id for event in events if log.publish(db, event)}
-    if expect is not None and expectations.status_of(db, expect.id) is None:
-        if expect.id not in new and any(event.id == expect.id for event in events):
-            raise LocalProtocolError(
-                f"{expect.subject!r} was sent under this key before, and nothing expects its reply any more: it was "
-                "published without one, or its reply is no longer kept; give the request a key of its own"
-            )
-        expectations.insert(db, expect)
+    if expect is None:
+        return
+    if expect.id not in new and any(event.id == expect.id for event in events):
+        if expectations.status_of(db, expect.id) is not None:
+            return
+        raise LocalProtocolError(
+            f"{expect.subject!r} was sent under this key before, and nothing expects its reply any more: it was "
+            "published without one, or its reply is no longer kept; give the request a key of its own"
+        )
+    expectations.open_first(db, expect)
 
 
 def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:

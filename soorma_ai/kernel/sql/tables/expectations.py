@@ -225,6 +225,13 @@ def without_offer(db: Reader) -> list[Expectation]:
 
 
 def insert(db: Connection, expectation: Expectation) -> None:
+    """Raise VersionConflict where there is one of its id."""
+    if not open_first(db, expectation):
+        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+
+
+def open_first(db: Connection, expectation: Expectation) -> bool:
+    """Return False where there is one of its id, which stands."""
     rest = EXPECTATION.text(expectation)
     done = add_row(
         db,
@@ -249,7 +256,7 @@ def insert(db: Connection, expectation: Expectation) -> None:
         user_id=expectation.user_id,
     )
     if done.rowcount == 0:
-        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+        return False
     db.opened[expectation.id] = expectation.event_topic
     db.note(expectation.plan_id, Expect(expectation), len(rest))
     _insert_roles(db, expectation)
@@ -263,6 +270,7 @@ def insert(db: Connection, expectation: Expectation) -> None:
             key=key,
             expectation_id=expectation.id,
         )
+    return True
 
 
 def _insert_roles(db: Reader, expectation: Expectation) -> None:
