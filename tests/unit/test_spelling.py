@@ -72,6 +72,6 @@ def test_a_spelling_is_the_same_json_without_what_a_prompt_must_not_hold(text: s
     assert size_of_text(spelled) >= len(spelled)
 
 
-@given(st.text() | st.text('<\n"\\\x00\x7f\x1fab\t', max_size=30))
+@given(st.text() | st.text('<\n"\\\t\x00\x1f\x7f', max_size=30) | st.text('<\n"\\ aя请ü', max_size=30))
 def test_the_size_of_a_spelling_is_known_without_it(text: str) -> None:
     assert size_of_spelled(text) == size_of_text(spell(text))

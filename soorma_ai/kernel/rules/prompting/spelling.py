@@ -35,6 +35,7 @@ _TWO = b'"\\\n\r\t\f\b'
 _SIX = bytes({*range(0x20), *b"<\x7f"} - {*_TWO})
 _FOLLOWING = bytes(range(0x80, 0xC0))
 _SIZE_OF_BYTE = bytes(next((size for first, last, size in _SIZES if first <= byte <= last), 1) for byte in range(256))
+_MORE_THAN_ONE = sorted({size - 1 for _, _, size in _SIZES})
 
 
 def spell(value: Json) -> str:
@@ -51,13 +52,17 @@ def size_of_text(text: str) -> int:
     """Return the size of a text, at least its number of characters."""
     if text.isascii():
         return len(text)
-    return sum(text.encode("utf-8", "surrogatepass").translate(_SIZE_OF_BYTE, _FOLLOWING))
+    sizes = text.encode("utf-8", "surrogatepass").translate(_SIZE_OF_BYTE, _FOLLOWING)
+    return len(sizes) + sum([more * sizes.count(more + 1) for more in _MORE_THAN_ONE])
 
 
 def size_of_spelled(text: str) -> int:
     """Return the size of the spelling of a text."""
     if not text.isascii():
-        return size_of_text(_ESCAPED.sub("_u0000", "".join(_ENCODE(text, True))))
+        if not text.replace("\n", "").isprintable():
+            return size_of_text(_ESCAPED.sub("_u0000", "".join(_ENCODE(text, True))))
+        longer = text.count("\n") + text.count('"') + text.count("\\") + 5 * text.count("<")
+        return size_of_text(text) + longer + len('""')
     given = text.encode()
     longer = len(given) - len(given.translate(None, _TWO)) + 5 * (len(given) - len(given.translate(None, _SIX)))
     return len(given) + longer + len('""')
