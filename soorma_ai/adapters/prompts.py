@@ -27,7 +27,7 @@ _STABLE = "system"
 
 
 class _ParsedPrompt(Struct, frozen=True):
-    """Template with its globals, and the inputs of its stable block; None where more than inputs stands in it."""
+    """Template with its globals, and the inputs of its stable block. None: the block uses more than inputs."""
 
     template: "Template"
     globals: Mapping[str, object]
@@ -97,13 +97,13 @@ def _fill(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> dict[str, str]
 
 
 def _fill_stable(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> str | None:
-    """Return the stable block, which is filled once for the same inputs; None where these are not all plain values."""
+    """Return the stable block, filled once for the same inputs. None for inputs with lists or objects."""
     if parsed.stable_inputs is None:
         return None
     values = tuple([inputs[name] for name in parsed.stable_inputs])
     try:
         hash(values)
-    except TypeError:  # lists and objects
+    except TypeError:
         return None
     return _known_block(Same(parsed), *cast("tuple[Hashable, ...]", values))
 

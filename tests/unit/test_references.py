@@ -29,7 +29,6 @@ from soorma_ai.kernel.rules.prompting.references import (
     resolve_decision,
     results_of,
     slice_of,
-    steps_in,
     steps_referred_to,
 )
 from unit.kit import NOW
@@ -39,6 +38,10 @@ RESULTS: Any = {0: {"order_id": "A1"}, 3: {"items": ITEMS, "total": 3}, 12: "pla
 
 
 HUGE: Any = [["x" * 1_000_000] * 1_000] * 1_000
+
+
+def steps_of(data: dict[str, Json]) -> set[int]:
+    return steps_referred_to(PlannerDecision(next_action=PublishAction(event_type="part.asked", data=data)))
 
 
 def meant(text: str, **beside: Json) -> dict[str, Json]:
@@ -120,7 +123,7 @@ def test_where_a_path_leads_nowhere_it_is_said_how_far_it_leads_and_what_is_ther
     ],
 )
 def test_what_is_meant_as_a_reference_and_written_wrong_is_refused(text: str) -> None:
-    for refusing in (lambda: resolve(meant(text), RESULTS), lambda: steps_in([meant(text)])):
+    for refusing in (lambda: resolve(meant(text), RESULTS), lambda: steps_of({"a": [meant(text)]})):
         with pytest.raises(MalformedDecision, match=r"step<number>\.result|JSON's spelling"):
             refusing()
 
@@ -146,13 +149,16 @@ def test_a_key_beside_a_reference_is_refused_and_named() -> None:
     ],
 )
 def test_a_field_that_is_really_called_so_stays_as_it_is(data: Json) -> None:
-    assert steps_in({"data": data}) == set()
+    assert steps_of({"data": data}) == set()
     assert resolve({"data": data}, RESULTS) == {"data": data}
 
 
 def test_the_steps_that_a_payload_refers_to_are_known_before_they_are_read() -> None:
-    payload: Json = {"a": meant("step3.result"), "b": [meant("step12.result"), {"c": meant("step3.result.total")}]}
-    assert steps_in(payload) == {3, 12}
+    payload: dict[str, Json] = {
+        "a": meant("step3.result"),
+        "b": [meant("step12.result"), {"c": meant("step3.result.total")}],
+    }
+    assert steps_of(payload) == {3, 12}
 
 
 def test_what_stands_in_a_result_is_never_followed() -> None:

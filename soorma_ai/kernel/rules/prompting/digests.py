@@ -1,4 +1,4 @@
-"""Digests of the inputs of a prompt, and of what a model was sent."""
+"""Digests of the inputs of a prompt, and of the messages to a model."""
 
 import hashlib
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ class TextDigest:
         self._found.update(text.encode("utf-8", "surrogatepass"))
 
     def with_end(self, text: str) -> str:
-        """Return the `digest_of` the text so far with this end."""
+        """Return the `digest_of` of the text with this end. The end is not added."""
         if not text:
             return self._found.hexdigest()[:_FEW_DIGITS]
         found = self._found.copy()
@@ -34,7 +34,7 @@ def digest_of(value: Json) -> str:
     return _hash(value if isinstance(value, str) else compact(value))[:_FEW_DIGITS]
 
 
-# Most texts are those of the question before: their digests are known.
+# Most long texts stand in the question before, too.
 @lru_cache(maxsize=256)
 def digest_of_part(text: str) -> str:
     """Return the digest of a long text."""

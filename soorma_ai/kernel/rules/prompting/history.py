@@ -1,4 +1,4 @@
-"""Steps of a plan as a model is told them, and the facts that stay of those that are not shown."""
+"""Steps of a plan in a prompt, and the lasting facts of hidden steps."""
 
 import re
 from collections.abc import Iterable
@@ -151,7 +151,7 @@ def first_to_read(count: int) -> int:
 
 
 class StepLines:
-    """Step of a plan, with its lines, which are made once, when they are first told."""
+    """Step of a plan with its lines. These are made once, at their first use."""
 
     def __init__(self, step: Step) -> None:
         self.ordinal, self.kind, self.name, self.join_id = step.ordinal, step.kind, step.name, step.join_id
@@ -163,7 +163,7 @@ class StepLines:
 
     @property
     def lines(self) -> "StepText":
-        """Return the lines of a step that is told. From then on its data is not held."""
+        """Return the lines of a told step. From then on its data is not held."""
         if self._lines is None:
             assert self._step is not None
             self._lines, self._step = StepText(self._step), None

@@ -1,9 +1,8 @@
-"""The record of a plan as a model is told it: the goal, and the history within a room, which is only ever added to
-until that is spent.
+"""Text of a plan in a prompt: the goal, and the history within a room. Steps are appended until the room is spent.
 
-Providers keep the beginning of a prompt that they have seen, so the text about a step stays as it is from one decision
-to the next. Where the next step does not fit any more, all of it is told anew in half of the room: the newest steps
-whole, older ones shortened, older ones still by their words alone, and of the oldest how many they are.
+Providers cache the beginning of a prompt, so the text of a step stays the same from decision to decision. Once the room
+is spent, the history is made anew in half of it: the newest steps whole, older ones shortened, then by their words
+alone, and the oldest as a count.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,8 +42,7 @@ _WAYS: tuple[tuple[Callable[[StepText], HistoryLine], float], ...] = (
 
 
 class PlanText(Struct, frozen=True):
-    """Told goal and history of a plan, with their `digests`. `has_outlines`: there is more of something than is
-    told."""
+    """Goal and history of a plan in a prompt, with their `digests`. `has_outlines`: a part of them is shortened."""
 
     goal: JsonObject
     history: str
@@ -53,11 +51,10 @@ class PlanText(Struct, frozen=True):
 
 
 class HistoryText:
-    """Told history of a plan in so many tokens at most: facts that stay, the steps in order, and the outcomes of steps
-    that are not shown.
+    """History of a plan in a `room` of tokens: lasting facts, the steps in order, and outcomes of hidden steps.
 
-    Steps are added at its end: the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
-    `earlier` has the facts of the steps before them.
+    Steps are appended: those from `first_to_read` on, without those in the trigger. `earlier` has the facts of the
+    steps before them.
     """
 
     def __init__(self, room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER) -> None:
@@ -69,7 +66,7 @@ class HistoryText:
         self._begin([], earlier)
 
     def add(self, steps: Sequence[StepLines]) -> None:
-        """Add the steps behind those that were added before."""
+        """Append the steps behind those of the last call."""
         new = steps[len(self._added) :]
         told = [step for step in new if step.is_told]
         self._added += new
@@ -89,7 +86,7 @@ class HistoryText:
             self._append([one.whole for one in texts])
 
     def begins(self, steps: Sequence[StepLines], room: int, earlier: EarlierSteps) -> bool:
-        """Tell whether it is the text of the first of these steps."""
+        """Tell whether the text so far is that of the first of these steps."""
         count = len(self._added)
         is_of_these = count <= len(steps) and (not count or self._added[-1] is steps[count - 1])
         return is_of_these and self.room == room and self.earlier.last == earlier.last
@@ -135,7 +132,7 @@ class HistoryText:
 
 
 class _KeptText(Struct, frozen=True):
-    """Text of a plan that goes on, kept by the first of its steps."""
+    """Text of a running plan, kept by its first step."""
 
     goal: JsonObject
     goal_digest: str
@@ -146,7 +143,7 @@ class _KeptText(Struct, frozen=True):
 def tell_plan(
     plan: PlanRecord, steps: Sequence[StepLines], room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER
 ) -> PlanText:
-    """Return the goal and the history. Each further decision about a plan adds only its new steps."""
+    """Return the goal and the history. Each decision appends only the new steps."""
     kept = steps[0].kept if steps else None
     if not isinstance(kept, _KeptText) or not kept.history.begins(steps, room, earlier):
         kept = _begin_text(plan, room, earlier)
@@ -158,7 +155,7 @@ def tell_plan(
 def tell_parts_of(
     plan: PlanRecord, steps: Sequence[StepLines], room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER
 ) -> PlanText:
-    """Return the goal and the history of some steps, out of those of a plan."""
+    """Return the goal, and the history of some of a plan's steps."""
     return _add(_begin_text(plan, room, earlier), steps)
 
 

@@ -78,11 +78,6 @@ def parse_reference(text: str) -> Reference:
     return Reference(int(found[1]), tuple(_read(part) for part in parts))
 
 
-def steps_in(value: Json) -> set[int]:
-    """Return the numbers of the steps that a payload refers to. Raises as `resolve` for what is written wrong."""
-    return {reference.step for reference in _references(value)}
-
-
 def resolve(value: Json, results: Mapping[int, Json]) -> Json:
     """Return a payload with every reference in it replaced by the value that it means.
 
