@@ -3,8 +3,10 @@
 A plan publishes nothing and completes with its first decision, which a script gives, so that what is measured is ours.
 The events have ten fields, like requests of real agents; half of what a request holds is their schemas. Of tokens, four
 characters are one. `same` is the share of the second decision's request that is, byte for byte, the beginning of the
-first one's: what a provider need not read again. `over_http_ms` is from the goal to its result where a server on this
-machine gives that decision, by OpenAI's wire format. Prints one JSON line.
+first one's: what a provider need not read again. `shared` is the share of a first decision's request that is the
+beginning of that of another plan of the same planner with another goal: schema, system, user. `over_http_ms` is from
+the goal to its result where a server on this machine gives that decision, by OpenAI's wire format. Prints one JSON
+line.
 
     python bench/decisions.py [EVENTS ...]
 """
@@ -57,7 +59,7 @@ def alike(one: str, other: str) -> int:
 async def measure(folder: Path, count: int) -> dict[str, object]:
     thing: Any = {f"{WORDS[0]}_{n}": "x" for n in range(10)}
     asked = publish(f"{WORDS[0]}.{DEEDS[0]}.0", data=thing)
-    models = [ScriptedReasoner([complete({})] * (ROUNDS + 1)), ScriptedReasoner([asked, complete({})])]
+    models = [ScriptedReasoner([complete({})] * (ROUNDS + 1)), ScriptedReasoner([asked, complete({}), complete({})])]
     planners = [
         ChoreographyPlanner(f"planner-{n}", goals=[f"goal.{n}"], reasoner=model, limits=Limits(max_tokens=None))
         for n, model in enumerate(models)
@@ -70,13 +72,15 @@ async def measure(folder: Path, count: int) -> dict[str, object]:
             await (await platform.submit("goal.0", {"order": "Please create the order of branch 0"})).result(timeout=60)
             took.append(1000 * (time.perf_counter() - begin))
         await (await platform.submit("goal.1", {"order": "Please create the order of branch 0"})).result(timeout=60)
+        await (await platform.submit("goal.1", {"order": "Cancel the flight of branch 17"})).result(timeout=60)
     over_http = await measure_over_http(folder, count)
-    first, second = (spelled(question) for question in models[1].questions)
+    first, second, other = (spelled(question) for question in models[1].questions)
     whole = sum(map(len, second))
     same = sum(alike(one, other) for one, other in zip(first, second, strict=True))
     return {
         "tokens": whole // 4,
         "same": round(same / whole, 3),
+        "shared": round(alike("".join(first), "".join(other)) / len("".join(other)), 3),
         "first_ms": round(took[0], 1),
         "goal_to_result_ms": round(statistics.median(took[1:]), 1),
         "over_http_ms": round(over_http, 1),

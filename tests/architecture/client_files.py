@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.views import AsyncRegistry
@@ -30,6 +30,7 @@ from soorma_ai.features.tracking import service as reader
 from soorma_ai.features.tracking import tracker
 from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.kernel.domain.calls import CallRow
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client import operator
 from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, Client
 from soorma_ai.kernel.runtime.views import registry
@@ -265,7 +266,7 @@ def value_of(one: Parameter) -> str:
     if one.wire.kind and "EventTopic" in str(one.wire.kind):
         return f"{one.name} and topic_of({one.name})"
     field, default = one.definition()
-    if "JsonValue" in str(field) and "dict" in str(field):
+    if JsonObject in (field, *get_args(field)):
         empty = " or {}" if one.default is None else ""
         return f'json_object("{one.name}", {one.name}{empty})'
     return f"{one.name} or None" if one.default == "" and default is None else one.name

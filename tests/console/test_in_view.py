@@ -1,8 +1,10 @@
 """The first window of a page shows what matters, on a desk and on a phone, with and without script."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_kit import violations
@@ -10,10 +12,10 @@ from browser_kit import chromium, find_chromium
 from console_kit import key_for
 from parts_kit import plan_of_parts
 from playwright.async_api import Browser, Page, expect
-from question_kit import questions_of_many_kinds
+from question_kit import WIDE, questions_of_many_kinds
 from tour_kit import served
 
-from soorma_ai import Platform
+from soorma_ai import Platform, PlatformContext, TaskContext, Worker
 
 SIZES = ((1280, 800), (390, 844))
 DECIDING = (".sentence", "[data-payload] > div", "[data-reason]", ".bar textarea", ".bar button")
@@ -134,3 +136,33 @@ async def test_a_plan_of_two_hundred_parts_is_three_windows_high_with_its_progre
                 assert await violations(page) == []
                 await page.goto("/plans")
                 await expect(page.get_by_role("link", name="Load sales")).to_be_visible()
+
+
+async def test_a_request_has_its_progress_in_the_first_window_and_is_cancelled_without_script(tmp_path: Path) -> None:
+    find_chromium()
+    started, worker = asyncio.Event(), Worker("painter")
+
+    @worker.on_task("paint.requested")
+    async def paint(task: TaskContext[Any], context: PlatformContext) -> None:
+        await task.report_progress(0.25, "first coat " + "w" * 300)
+        started.set()
+        await asyncio.Event().wait()
+
+    async with Platform(f"sqlite:///{tmp_path / 'requests.db'}") as platform:
+        await platform.start(worker)
+        request_id = await platform.ask("paint.requested", WIDE)
+        await started.wait()
+        token = await key_for(platform, "maria", "operator")
+        async with served(platform) as url, chromium() as browser:
+            for size in SIZES:
+                page = await signed_in(browser, Console(url, token, "", {}), size, has_script=size == SIZES[0])
+                for path in ("/requests", f"/requests/{request_id}"):
+                    await page.goto(path)
+                    await expect(page.get_by_text("25% first coat")).to_be_visible()
+                    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+                    assert size != SIZES[0] or await violations(page) == []
+                assert await page.evaluate(OUTSIDE, [".head", ".facts", ".progress"]) == []
+            await page.get_by_label("Reason").fill("a mistake")
+            await page.get_by_role("button", name="Cancel the request").press("Enter")
+            await expect(page.get_by_text("The request is cancelled.")).to_be_visible()
+            assert (await platform.reply(request_id))["error"]["message"] == "a mistake"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from kit import open_platform, planner, pursue, stock, the_wait
 from msgspec.structs import replace
+from test_hands import must_keep_hands
 
 from soorma_ai import Limits, Platform
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
@@ -50,6 +51,7 @@ def count_reads(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Counter[
 
 
 async def test_each_step_reads_what_is_stored_once(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    must_keep_hands(platform)
     reads = count_reads(platform, monkeypatch)
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
@@ -60,6 +62,7 @@ async def test_each_step_reads_what_is_stored_once(platform: Platform, monkeypat
 async def test_a_plan_in_hand_is_not_read_again_however_long_it_is(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    must_keep_hands(platform)
     many = [publish("inventory.reserve.requested", order_id=str(number)) for number in range(70)]
     limits = Limits(max_actions=None, max_llm_calls=None, max_tokens=None)
     read = list[str]()

@@ -135,6 +135,14 @@ def test_a_plan_that_is_not_in_hand_is_not_made_of_a_part_of_its_changes() -> No
     assert states.find("p-1") is None
 
 
+def test_a_plan_begins_with_its_first_row_wherever_that_stands_in_its_transaction() -> None:
+    states, begun = PlanStates(), replace(PLAN, plan_id="p-1")
+    rows: list[PlanRow] = [HandlingEnd(("goal",)), SavePlan(begun, None), AppendStep(step(0)), AppendStep(step(1))]
+    states.apply([RowChange("p-1", row) for row in rows])
+    found = states.find("p-1")
+    assert found is not None and (found.plan, len(found.recent)) == (begun, 2)
+
+
 def test_amounts_of_a_tree_are_those_of_its_last_change() -> None:
     states = PlanStates(most=2)
     states.apply([SpentChange("a", Spent(1)), SpentChange("b", Spent(2)), SpentChange("a", Spent(3))])

@@ -78,11 +78,11 @@ def test_where_all_lines_fit_only_schemas_have_to_be_asked_for() -> None:
     assert showing.schemas == tuple(named(*range(20)))
 
 
-def test_of_very_many_the_best_ranked_are_shown_within_their_room() -> None:
+def test_of_very_many_the_best_ranked_are_shown_within_half_of_their_room() -> None:
     showing = begun()
     lines, schemas = tokens(showing)
     assert showing.schemas == tuple(RANKED[:20]) and {*RANKED[:100]} <= {*showing.lines}
-    assert 0.9 * ROOM.tokens < lines <= ROOM.tokens and schemas <= 1.5 * ROOM.tokens
+    assert 0.9 * ROOM.tokens / 2 < lines <= ROOM.tokens / 2 and schemas <= 1.5 * ROOM.tokens / 2
     assert showing.hidden == len(MANY.choices) - len(showing.lines)
     assert showing.lines == tuple(sorted(showing.lines)) and "wait:paid" in showing.lines
 
@@ -125,6 +125,15 @@ def test_what_has_grown_too_long_begins_anew_with_what_the_plan_has_used() -> No
     grown = add_schemas(begun(), MANY, named(*range(200)))
     showing = show_offer(MANY, ROOM, RANKED, named(3), grown)
     assert showing == begun(*named(3)) and showing.added == ()
+
+
+def test_what_a_plan_is_shown_keeps_within_its_room_at_every_decision() -> None:
+    hidden = [name for name in MANY.choices if name not in begun().lines]
+    showing = begun()
+    for at in range(0, 1_500, 10):
+        showing = show_offer(MANY, ROOM, RANKED, named(3), showing, hidden[at : at + 10])
+        lines, schemas = tokens(showing)
+        assert lines <= ROOM.tokens + 400 and schemas <= 1.5 * ROOM.tokens + 400
 
 
 def test_schemas_and_lines_are_added_once_and_waits_have_no_schema() -> None:

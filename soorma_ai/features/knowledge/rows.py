@@ -9,6 +9,7 @@ from soorma_ai.api.clients.sender import Sender
 from soorma_ai.context_parts.memos import Memo
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
 from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.kernel.domain.values import json_object
 
 
 class MemoRows:
@@ -38,7 +39,13 @@ class MemoRows:
             post(
                 "memory",
                 "interactions",
-                body={"agent": agent, "role": role, "content": content, "metadata": metadata, "user_id": user_id},
+                body={
+                    "agent": agent,
+                    "role": role,
+                    "content": content,
+                    "metadata": json_object("metadata", metadata or {}),
+                    "user_id": user_id,
+                },
             ),
             "key",
             str,

@@ -8,7 +8,7 @@ from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.parameters import Id, Name
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject, json_object
 
 
 class MemoryRows:
@@ -38,7 +38,11 @@ class MemoryRows:
         """Store each key in the plan's working memory, all of them or none, and return True. Raise LocalProtocolError
         for another session than the plan's."""
         return await self._caller.read_key(
-            post("memory", "plan-context", body={"plan_id": plan_id, "session_id": session_id, "context": context}),
+            post(
+                "memory",
+                "plan-context",
+                body={"plan_id": plan_id, "session_id": session_id, "context": json_object("context", context)},
+            ),
             "stored",
             bool,
         )
@@ -55,7 +59,11 @@ class MemoryRows:
         """Store each key in the `state` of an open task, and return True. A handler with that task in hand runs again,
         on the new state. Raise LocalProtocolError for another plan than the task's."""
         return await self._caller.read_key(
-            post("memory", "task-context", body={"task_id": task_id, "plan_id": plan_id, "context": context}),
+            post(
+                "memory",
+                "task-context",
+                body={"task_id": task_id, "plan_id": plan_id, "context": json_object("context", context)},
+            ),
             "stored",
             bool,
         )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, cast, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 
 from msgspec import NODEFAULT, DecodeError, Struct, defstruct, field
 from msgspec.json import Decoder, Encoder
@@ -40,7 +40,9 @@ class Codec(Generic[T]):
     def text(self, record: T) -> str:
         """Return the record without the fields of columns. Raise ValueError for a record unequal to its text read
         again."""
-        values = tuple(map(_with_own_defaults, self._values_of(record)))
+        values = self._values_of(record)
+        for place in self._nested:
+            values = (*values[:place], _with_own_defaults(values[place]), *values[place + 1 :])
         try:
             spelled = _ENCODER.encode(self._row(*values))
             again = self._values_of(self._row_decoder.decode(spelled))
@@ -83,6 +85,14 @@ class Codec(Generic[T]):
     @cached_property
     def _written(self) -> list[tuple[str, Any, Any]]:
         return [one for one in _fields_of(self._kind) if one[0] not in self._columns]
+
+    @cached_property
+    def _nested(self) -> list[int]:
+        """Places of records with a default that may have an equal beside it."""
+        kinds = [(place, one) for place, (_, hint, _) in enumerate(self._written) for one in (hint, *get_args(hint))]
+        return [
+            place for place, one in kinds if isinstance(one, type) and issubclass(one, Struct) and _defaults_of(one)
+        ]
 
     @cached_property
     def _values_of(self) -> Callable[[object], tuple[object, ...]]:

@@ -84,13 +84,12 @@ class PlanStates:
 
     def _fold(self, plan_id: str, rows: Sequence[PlanRow], size: int) -> None:
         known = self._kept.get(plan_id)
-        match rows:
-            case [SavePlan(plan, None), *later]:
-                self._put(fold(PlanState(plan), later), size)
-            case _ if known is not None:
-                self._put(fold(known[0], rows), known[1] + size)
-            case _:
-                pass
+        for place, row in enumerate(rows):
+            if isinstance(row, SavePlan) and row.expected_version is None:
+                known, rows = (PlanState(row.plan), 0), rows[place + 1 :]
+                break
+        if known is not None:
+            self._put(fold(known[0], rows), known[1] + size)
 
     def clear(self) -> None:
         self._kept.clear()

@@ -21,6 +21,8 @@ from soorma_ai.kernel.rules.schemas.bounded import show
 
 LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
+# Part of the room for the beginning of an offer that does not fit. The rest is for its growth.
+AT_FIRST = 0.5
 RANKED_EACH_TIME = 5
 LINES_OF_RECENT, SCHEMAS_OF_RECENT = 10, 3
 TOKENS_OF_NEAR = 900
@@ -172,20 +174,23 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
     certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
     likely = [name for name in ranked if _has_schema(name) and name not in certain]
     wanted = [name for name in needed if _has_schema(name)]
-    left = int(room.tokens * SCHEMAS_TO_LINES) - sum(size_of(one, offer.choices[one]).schema for one in wanted)
+    left = int(AT_FIRST * room.tokens * SCHEMAS_TO_LINES) - sum(
+        size_of(one, offer.choices[one]).schema for one in wanted
+    )
     for name in likely[: max(0, room.schemas - len(wanted))]:
         cost = size_of(name, offer.choices[name]).schema
         if cost <= left:
             wanted.append(name)
             left -= cost
-    lines = _fill(offer, room, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
+    fits = _lines_size(tuple(offer.choices), Same(offer)) <= room.tokens
+    most = room.tokens if fits else int(AT_FIRST * room.tokens)
+    lines = _fill(offer, most, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
     return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
 
 
-def _fill(offer: Offer, room: OfferRoom, names: Iterable[str], certain: Collection[str]) -> set[str]:
-    """Return the choices within the room: the certain ones, then the others in this order."""
+def _fill(offer: Offer, left: int, names: Iterable[str], certain: Collection[str]) -> set[str]:
+    """Return the choices within so many tokens: the certain ones, then the others in this order."""
     lines: set[str] = set()
-    left = room.tokens
     for name in names:
         cost = size_of(name, offer.choices[name]).line
         if name in lines:
@@ -209,7 +214,7 @@ def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
     same = Same(offer)
     lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
     schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)
-    return lines > 2 * room.tokens or schemas > 2 * room.tokens * SCHEMAS_TO_LINES
+    return lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES
 
 
 # Of hundreds of lines most are those of the decision before.
