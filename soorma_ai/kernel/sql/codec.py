@@ -99,11 +99,6 @@ class Codec(Generic[T]):
         return attrgetter(*(name for name, _, _ in self._written))
 
     @cached_property
-    def _nested(self) -> list[int]:
-        """Places of records with a default that may have an equal beside it."""
-        return [place for place, (_, hint, _) in enumerate(self._written) if any(map(_defaults_of, _records_in(hint)))]
-
-    @cached_property
     def _row(self) -> type[Struct]:
         """Type of a record without the fields of columns."""
         return defstruct(self._kind.__name__, self._written, frozen=True, omit_defaults=bool(self._columns))
@@ -137,11 +132,6 @@ def _with_own_defaults(value: object) -> object:
         return value
     found = {name: default for name, default in _defaults_of(type(value)) if getattr(value, name) == default}
     return replace(value, **found) if found else value
-
-
-def _records_in(hint: object) -> list[type[Struct]]:
-    """Return the records that a field of this type may hold."""
-    return [one for one in (hint, *get_args(hint)) if isinstance(one, type) and issubclass(one, Struct)]
 
 
 @cache
