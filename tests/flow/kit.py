@@ -127,7 +127,7 @@ async def tamper(platform: Platform, *statements: str) -> None:
     def change(db: Any) -> None:
         for statement in statements:
             db.execute(statement)
-        db.is_unknown = True
+        db.note_unknown()
 
     await platform.services.store.database.write(change)  # type: ignore[attr-defined]
 

@@ -57,7 +57,7 @@ class ForgetfulDatabase(Database):
     ) -> T:
         def and_forget(db: Connection) -> T:
             self.routes.forget()
-            db.is_unknown = True
+            db.note_unknown()
             return operation(db)
 
         return await super().transact(and_forget, ended, acting, is_long=is_long)

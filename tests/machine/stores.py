@@ -114,7 +114,7 @@ class OneThreadDatabase(Database):
             except BaseException:
                 db.execute("ROLLBACK")
                 self.routes.forget()
-                db.is_unknown = True
+                db.note_unknown()
                 self.settle(db)
                 raise
             db.execute("COMMIT")

@@ -20,7 +20,7 @@ from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.rules.fold import MOST_RECENT, fold, fold_effect, progress_of
-from soorma_ai.kernel.sql.plan_states import PlanStates, RowChange, SpentChange
+from soorma_ai.kernel.sql.plan_states import PlanChanges, PlanStates
 from unit.kit import NOW, event, expectation, plan
 
 PLAN = plan()
@@ -111,10 +111,17 @@ def test_effects_about_others_change_no_state() -> None:
     assert fold_effect(STATE, AppendStep(step(1))) == fold(STATE, [AppendStep(step(1))])
 
 
+def changes(*rows: tuple[str, PlanRow, int], **spent: Spent) -> PlanChanges:
+    made = PlanChanges(spent=spent)
+    for row in rows:
+        made.add(*row)
+    return made
+
+
 def states_of(count: int, size: int = 10, most: int = 100, most_bytes: int = 100) -> PlanStates:
     states = PlanStates(most, most_bytes)
     for number in range(count):
-        states.apply([RowChange(f"p-{number}", SavePlan(replace(PLAN, plan_id=f"p-{number}"), None), size)])
+        states.apply(changes((f"p-{number}", SavePlan(replace(PLAN, plan_id=f"p-{number}"), None), size)))
     return states
 
 
@@ -123,30 +130,31 @@ def test_plans_in_hand_are_bounded_in_number_and_in_bytes() -> None:
     assert [few.find(f"p-{number}") is not None for number in range(5)] == [False, False, True, True, True]
     assert sum(short.find(f"p-{number}") is not None for number in range(15)) == 10
     states = states_of(3)
-    states.apply([RowChange("p-2", AppendStep(step(1)), 90)])
+    states.apply(changes(("p-2", AppendStep(step(1)), 90)))
     assert [states.find(f"p-{number}") is not None for number in range(3)] == [False, False, True]
-    states.apply([RowChange("p-2", AppendStep(step(2)), 90)])
+    states.apply(changes(("p-2", AppendStep(step(2)), 90)))
     assert states.find("p-2") is None, "one alone may be too large"
 
 
 def test_a_plan_that_is_not_in_hand_is_not_made_of_a_part_of_its_changes() -> None:
     states = PlanStates()
-    states.apply([RowChange("p-1", AppendStep(step(1))), RowChange("p-1", SavePlan(replace(PLAN, plan_id="p-1"), 3))])
+    states.apply(changes(("p-1", AppendStep(step(1)), 1), ("p-1", SavePlan(replace(PLAN, plan_id="p-1"), 3), 1)))
     assert states.find("p-1") is None
 
 
 def test_a_plan_begins_with_its_first_row_wherever_that_stands_in_its_transaction() -> None:
     states, begun = PlanStates(), replace(PLAN, plan_id="p-1")
     rows: list[PlanRow] = [HandlingEnd(("goal",)), SavePlan(begun, None), AppendStep(step(0)), AppendStep(step(1))]
-    states.apply([RowChange("p-1", row) for row in rows])
+    states.apply(changes(*(("p-1", row, 1) for row in rows)))
     found = states.find("p-1")
     assert found is not None and (found.plan, len(found.recent)) == (begun, 2)
 
 
 def test_amounts_of_a_tree_are_those_of_its_last_change() -> None:
     states = PlanStates(most=2)
-    states.apply([SpentChange("a", Spent(1)), SpentChange("b", Spent(2)), SpentChange("a", Spent(3))])
-    states.apply([SpentChange("c", Spent(4))])
+    states.apply(changes(a=Spent(1), b=Spent(2)))
+    states.apply(changes(a=Spent(3)))
+    states.apply(changes(c=Spent(4)))
     assert (states.find_spent("a"), states.find_spent("b"), states.find_spent("c")) == (Spent(3), None, Spent(4))
-    states.clear()
+    states.apply(PlanChanges(is_unknown=True))
     assert states.find_spent("a") is None

@@ -83,16 +83,12 @@ class Database(database.Database):
         """Drop everything derived from undone work."""
         self.routes.forget()
         connection.parts.clear()
-        connection.is_unknown = True
+        connection.note_unknown()
 
     def settle(self, connection: Connection) -> None:
         """Bring the plans in hand to the state of the last commit."""
         assert self.states is not None, "a file that is read only has no writer"
-        changes = connection.take_changes()
-        if changes is None:
-            self.states.clear()
-        else:
-            self.states.apply(changes)
+        self.states.apply(connection.take_changes())
 
     @property
     def is_settled(self) -> bool:

@@ -46,5 +46,5 @@ def _prune(db: Connection, routes: registry.Routes, batch: Callable[[Connection]
 def _note_removal(db: Connection, routes: registry.Routes) -> None:
     """Forget which parts of prompts are stored, in other processes too, and the plans in hand."""
     db.parts.clear()
-    db.is_unknown = True
+    db.note_unknown()
     routes.forget()

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanRow
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
-from soorma_ai.kernel.sql.plan_states import RowChange, SpentChange, StateChange
+from soorma_ai.kernel.sql.plan_states import PlanChanges
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
 MOST_PARTS = 4_096
@@ -169,7 +169,7 @@ class Connection(ABC):
     by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
     the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
     It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are its changes
-    of them; `is_unknown`: they may be changed in another way, and all are to be read again.
+    of them.
     """
 
     def __init__(self) -> None:
@@ -187,8 +187,7 @@ class Connection(ABC):
         self.is_beside = False
         self.opened: dict[str, EventTopic] = {}
         self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
-        self.plan_changes: list[StateChange] = []
-        self.is_unknown = False
+        self.plan_changes = PlanChanges()
 
     features: Features
     keeps_plans = False
@@ -274,28 +273,31 @@ class Connection(ABC):
     def note(self, plan_id: str | None, row: PlanRow, size: int = 0) -> None:
         """Note a change of a plan's state, of so many bytes on disk."""
         if self.keeps_plans and plan_id is not None:
-            self.plan_changes.append(RowChange(plan_id, row, size))
+            self.plan_changes.add(plan_id, row, size)
 
     def note_spent(self, root_plan_id: str, spent: Spent) -> None:
         """Note the amounts of a tree."""
         if self.keeps_plans:
-            self.plan_changes.append(SpentChange(root_plan_id, spent))
+            self.plan_changes.spent[root_plan_id] = spent
 
-    def take_changes(self) -> list[StateChange] | None:
-        """Return the changes of plans' states; None for unknown ones."""
-        changes, is_unknown = self.plan_changes, self.is_unknown
-        self.plan_changes, self.is_unknown = [], False
-        return None if is_unknown else changes
+    def note_unknown(self) -> None:
+        """Note that states of plans may be changed in any way."""
+        self.plan_changes.is_unknown = True
 
-    def place(self) -> tuple[int, int, int]:
-        """Return how far hands are reserved and filled, and changes noted, for `give_back_since`."""
-        return len(self._reserved), len(self.taken), len(self.plan_changes)
+    def take_changes(self) -> PlanChanges:
+        """Return the changes of plans' states."""
+        changes, self.plan_changes = self.plan_changes, PlanChanges()
+        return changes
 
-    def give_back_since(self, place: tuple[int, int, int]) -> None:
-        """Give back the hands reserved since for undone work, and forget its changes."""
-        reserved, taken, changed = place
+    def place(self) -> tuple[int, int]:
+        """Return how far hands are reserved and filled, for `give_back_since`."""
+        return len(self._reserved), len(self.taken)
+
+    def give_back_since(self, place: tuple[int, int]) -> None:
+        """Give back the hands reserved since for undone work. Of its changes of plans nothing is known."""
+        self.note_unknown()
+        reserved, taken = place
         del self.taken[taken:]
-        del self.plan_changes[changed:]
         for agent in self._reserved[reserved:]:
             self.give_back_hand(agent)
 

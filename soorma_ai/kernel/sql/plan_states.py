@@ -1,7 +1,7 @@
 """States of plans in hand: those of a process alone with its file, changed with every commit instead of read again."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,22 +14,21 @@ MOST_PLANS = 4_096
 MOST_BYTES = 16 * 2**20
 
 
-class RowChange(Struct, frozen=True):
-    """Change of a plan's state by a transaction, of so many bytes on disk."""
+class PlanChanges(Struct):
+    """Changes of plans' states by a transaction: rows by plan, with their bytes on disk, and the amounts of trees.
+    `is_unknown`: states may be changed in another way too, and all are to be read again."""
 
-    plan_id: str
-    row: PlanRow
-    size: int = 0
+    rows: dict[str, list[PlanRow]] = {}
+    sizes: dict[str, int] = {}
+    spent: dict[str, Spent] = {}
+    is_unknown: bool = False
 
-
-class SpentChange(Struct, frozen=True):
-    """Amounts of a plan's tree by now."""
-
-    root_plan_id: str
-    spent: Spent
-
-
-StateChange = RowChange | SpentChange
+    def add(self, plan_id: str, row: PlanRow, size: int) -> None:
+        if plan_id in self.rows:
+            self.rows[plan_id].append(row)
+            self.sizes[plan_id] += size
+        else:
+            self.rows[plan_id], self.sizes[plan_id] = [row], size
 
 
 class PlanStates:
@@ -68,18 +67,15 @@ class PlanStates:
         while len(self._spent) > self._most:
             self._spent.popitem(last=False)
 
-    def apply(self, changes: Iterable[StateChange]) -> None:
+    def apply(self, changes: PlanChanges) -> None:
         """Apply committed changes. A plan begins to be kept with its first row."""
-        rows: dict[str, list[PlanRow]] = {}
-        sizes: dict[str, int] = {}
-        for change in changes:
-            if isinstance(change, SpentChange):
-                self.keep_spent(change.root_plan_id, change.spent)
-                continue
-            rows.setdefault(change.plan_id, []).append(change.row)
-            sizes[change.plan_id] = sizes.get(change.plan_id, 0) + change.size
-        for plan_id, changed in rows.items():
-            self._fold(plan_id, changed, sizes[plan_id])
+        if changes.is_unknown:
+            self.clear()
+            return
+        for root_plan_id, spent in changes.spent.items():
+            self.keep_spent(root_plan_id, spent)
+        for plan_id, rows in changes.rows.items():
+            self._fold(plan_id, rows, changes.sizes[plan_id])
         self._shrink()
 
     def _fold(self, plan_id: str, rows: Sequence[PlanRow], size: int) -> None:

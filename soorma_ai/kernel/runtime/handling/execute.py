@@ -108,7 +108,12 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
     if isinstance(disposition, RetryAfter):
         services.signals.timers.set()
     for effect in effects:
-        _signal(handling, effect)
+        if type(effect) in _SIGNALLED:
+            _signal(handling, effect)
+
+
+# Effects of which something in this process may wait to be told.
+_SIGNALLED = (Expect, AppendStep, Schedule)
 
 
 def _signal(handling: Handling, effect: Effect) -> None:

@@ -339,7 +339,8 @@ def close(
 def replace_met(db: Connection, expectation_id: str, was: str, met_by: str) -> bool:
     query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ? RETURNING plan_id"
     changed = db.execute(query, (met_by, expectation_id, was)).fetchone()
-    db.is_unknown |= changed is not None and changed[0] is not None
+    if changed is not None and changed[0] is not None:
+        db.note_unknown()
     return changed is not None
 
 
