@@ -95,7 +95,7 @@ def test_a_product_without_one_of_its_checks_fails(check: str, reason: str) -> N
 
 
 AMONG_OTHERS = Options(oracle.PLANS, rate=1, only="sgd/dev", every=3, strangers=120, bystanders=3, offer_tokens=1000)
-LISTED = replace(AMONG_OTHERS, offer_tokens=6000, nothing_hidden=True)
+LISTED = replace(AMONG_OTHERS, strangers=150, offer_tokens=5600, nothing_hidden=True)
 among_others = pytest.mark.skipif(not registry_beside(oracle.PLANS).is_file(), reason="there are no events of others")
 
 

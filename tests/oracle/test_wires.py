@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import socket
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -154,6 +155,15 @@ async def test_a_request_that_failed_is_repeated_at_once_as_often_as_may_be(name
 )
 def test_openapis_dialect_is_read_as_json_schema(schema: JsonObject, meant: JsonObject) -> None:
     assert as_json_schema(schema) == meant
+
+
+def test_a_client_that_hangs_up_within_its_request_is_no_fault() -> None:
+    with Loopback(lambda model, question: Said("x")) as server:
+        port = int(server.address("m", WIRES["openai"]).split("/")[2].partition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+            client.sendall(b"POST /m/v1/chat/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(1) == b""
 
 
 def test_a_path_that_no_wire_has_is_a_fault_of_the_test() -> None:

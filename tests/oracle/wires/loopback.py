@@ -77,9 +77,13 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["content-length"])).decode()
+        length = int(self.headers["content-length"])
+        content = self.rfile.read(length)
+        if len(content) < length:
+            self.close_connection = True  # the client hung up
+            return
         assert isinstance(self.server, _Server)
-        sent = self.server.respond(self.path.partition("?")[0], content)
+        sent = self.server.respond(self.path.partition("?")[0], content.decode())
         if sent is None:
             self.close_connection = True
             return
