@@ -1,5 +1,5 @@
-"""Plans of 100 steps in which an early fact decides the end. The model has no memory of its own: it reads what a
-request shows, and may look once for what is not there."""
+"""Plans of 100 steps in which an early fact decides the end. The model has no memory of its own: it reads one
+request, and may look up one thing."""
 
 import json
 import re
@@ -42,7 +42,7 @@ Answer = Callable[[int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`answer` is the result for an item. `fact` is a pattern of what the end needs, `words` are those of a search for
+    """`answer` is the result for an item. `fact` is the pattern of the needed value, `words` are those of a search for
     it, and `most` are the median tokens of a request before facts stayed."""
 
     goal: dict[str, Any]
@@ -98,7 +98,7 @@ SCENARIOS = {
 
 
 class Reader:
-    """Model without a memory: it works off the items in order, by the last one that it is shown."""
+    """Model without a memory: it works off the items in order, by the last one in its request."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario

@@ -62,7 +62,7 @@ def _parts_of(steps: Sequence[Step]) -> Iterator[_Part]:
 
 def _split(path: tuple[str, ...], value: Json) -> Iterable[tuple[tuple[str, ...], Json]]:
     """Yield a value, or the parts of one that is large, by their paths. Short fields of an object stay together: one
-    often names what another is about."""
+    often identifies another."""
     if not isinstance(value, dict | list) or length_of(value) <= PART_SIZE:
         yield path, value
         return
