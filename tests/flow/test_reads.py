@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kit import open_platform, planner, pursue, stock, the_wait
 from msgspec.structs import replace
-from test_hands import must_keep_hands
+from test_hand_and_rows import must_keep_hands
 
 from soorma_ai import Limits, Platform
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
