@@ -129,11 +129,12 @@ def test_plans_in_hand_are_bounded_in_number_and_in_bytes() -> None:
     few, short = states_of(5, most=3), states_of(15)
     assert [few.find(f"p-{number}") is not None for number in range(5)] == [False, False, True, True, True]
     assert sum(short.find(f"p-{number}") is not None for number in range(15)) == 10
-    states = states_of(3)
-    states.apply(changes(("p-2", AppendStep(step(1)), 90)))
-    assert [states.find(f"p-{number}") is not None for number in range(3)] == [False, False, True]
-    states.apply(changes(("p-2", AppendStep(step(2)), 90)))
-    assert states.find("p-2") is None, "one alone may be too large"
+    states = states_of(9)
+    states.apply(changes(("p-8", AppendStep(step(1)), 15)))
+    assert [states.find(f"p-{number}") is not None for number in range(9)] == [False, *(True for _ in range(8))]
+    states.apply(changes(("p-8", AppendStep(step(2)), 1)))
+    assert states.find("p-8") is None, "one alone has a quarter at most"
+    assert all(states.find(f"p-{number}") is not None for number in range(1, 8)), "and pushes out no other"
 
 
 def test_a_plan_that_is_not_in_hand_is_not_made_of_a_part_of_its_changes() -> None:

@@ -60,6 +60,8 @@ class Database(database.Database):
             return
         if not self._read_only:
             self.routes.forget()
+            if self.states is not None:
+                self.states.clear()
             connection = files.open_writer(self._path, self._wanted)
             connection.holder = OWNER
             connection.keeps_plans = True
@@ -88,7 +90,11 @@ class Database(database.Database):
     def settle(self, connection: Connection) -> None:
         """Bring the plans in hand to the state of the last commit."""
         assert self.states is not None, "a file that is read only has no writer"
-        self.states.apply(connection.take_changes())
+        try:
+            self.states.apply(connection.take_changes())
+        except BaseException:
+            self.states.clear()
+            raise
 
     @property
     def is_settled(self) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventTopic, Lineage
@@ -16,7 +17,7 @@ from soorma_ai.kernel.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
+from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json, derived_id, digest
 
 
 class PlanStatus(StrEnum):
@@ -108,6 +109,10 @@ class PlanRecord(PlanFacts, frozen=True):
     @property
     def payer(self) -> Payer:
         return Payer(self.plan_id, self.root_plan_id, self.limits)
+
+    def copy(self) -> "PlanRecord":
+        """Return a copy that shares no value that may be changed in place."""
+        return replace(self, goal_data=copy_json(self.goal_data), result=copy_json(self.result))
 
 
 class ValueKind(StrEnum):

@@ -9,16 +9,24 @@ from soorma_ai.kernel.domain.effects import AppendStep, Close, DropValue, Effect
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
+from soorma_ai.kernel.domain.plans import ValueKind
+from soorma_ai.kernel.domain.values import Json
 
+_OtherRow = SavePlan | AppendStep | Expect | Close | Closed | Spend | HandlingEnd
 # Steps kept with a state: more than one handling appends.
 MOST_RECENT = 64
 
 
 def fold(state: PlanState, rows: Iterable[PlanRow]) -> PlanState:
-    """Return the state after these changes of its plan."""
+    """Return the state after these changes of its plan. Values, as many as an author likes, are copied once."""
+    values: dict[tuple[ValueKind, str], Json] | None = None
     for row in rows:
-        state = _fold(state, row)
-    return state
+        if isinstance(row, SaveValue | DropValue):
+            values = dict(state.values) if values is None else values
+            _change(values, row)
+        else:
+            state = _fold(state, row)
+    return state if values is None else replace(state, values=values)
 
 
 def fold_effect(state: PlanState, effect: Effect) -> PlanState:
@@ -42,7 +50,14 @@ def progress_of(state: PlanState, join_id: str) -> JoinProgress:
     return replace(progress, needed=opened.join.need) if is_open and opened and opened.join else progress
 
 
-def _fold(state: PlanState, row: PlanRow) -> PlanState:
+def _change(values: dict[tuple[ValueKind, str], Json], row: SaveValue | DropValue) -> None:
+    if isinstance(row, SaveValue):
+        values[row.kind, row.key] = row.value
+    else:
+        values.pop((row.kind, row.key), None)
+
+
+def _fold(state: PlanState, row: _OtherRow) -> PlanState:
     match row:
         case SavePlan(plan):
             return replace(state, plan=plan)
@@ -54,10 +69,6 @@ def _fold(state: PlanState, row: PlanRow) -> PlanState:
             return _close(state, Closed(expectation_id, status, at))
         case Closed():
             return _close(state, row)
-        case SaveValue(_, kind, key, value):
-            return replace(state, values={**state.values, (kind, key): value})
-        case DropValue(_, kind, key):
-            return replace(state, values={at: value for at, value in state.values.items() if at != (kind, key)})
         case Spend(_, actions):
             return replace(state, spent=replace(state.spent, actions=state.spent.actions + actions))
         case HandlingEnd(event_ids):

@@ -12,6 +12,8 @@ from soorma_ai.kernel.rules.fold import fold
 
 MOST_PLANS = 4_096
 MOST_BYTES = 16 * 2**20
+# Part of these bytes that one plan may take.
+LARGEST_PART = 0.25
 
 
 class PlanChanges(Struct):
@@ -93,9 +95,12 @@ class PlanStates:
         self._bytes = 0
 
     def _put(self, state: PlanState, size: int) -> None:
+        """Keep a state in the place of the one before. One that would push out most others is not kept."""
         _, before = self._kept.pop(state.plan.plan_id, (None, 0))
-        self._kept[state.plan.plan_id] = state, size
-        self._bytes += size - before
+        self._bytes -= before
+        if size <= self._most_bytes * LARGEST_PART:
+            self._kept[state.plan.plan_id] = state, size
+            self._bytes += size
 
     def _shrink(self) -> None:
         while self._kept and (len(self._kept) > self._most or self._bytes > self._most_bytes):

@@ -67,7 +67,7 @@ class SqlPlans(StorePart):
     async def plan(self, plan_id: str) -> PlanRecord | None:
         # During a commit, rows that are read elsewhere may be ahead of the hand.
         held = self._find_held(plan_id) if self.database.is_settled else None
-        return held.plan if held else await self._read_plan(plan_id)
+        return held.plan.copy() if held else await self._read_plan(plan_id)
 
     async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
         held = self._find_held(plan_id)

@@ -141,7 +141,7 @@ class SqliteWriter:
         self._helper.do(work, finish)
 
     def _settle(self, group: list[Job[Any]], *, wrote: bool) -> None:
-        self._settle_states()
+        self._call(self._settle_states)
         for job in group:
             job.answer()
         for job in group:

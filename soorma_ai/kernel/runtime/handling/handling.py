@@ -21,7 +21,6 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
-from soorma_ai.kernel.domain.values import copy_json
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
@@ -318,9 +317,14 @@ class Handling:
     def load(self, stored: PlanState) -> None:
         """Take a stored plan as the working copy."""
         self.must_be_open()
-        plan = stored.plan
-        self._state = replace(stored, plan=replace(plan, goal_data=copy_json(plan.goal_data)))
+        self._state = replace(stored, plan=stored.plan.copy())
         self._stored, self._touched, self._values = stored, False, None
+
+    def see_met(self, met: Expectation) -> None:
+        """Take an expectation that was closed after the plan was read."""
+        left = {id: one for id, one in self.state.open.items() if id != met.id}
+        closed = {met.met_by: met} if met.met_by is not None else {}
+        self._state = replace(self.state, open=left, met={**self.state.met, **closed})
 
     def take_up(self, stored: PlanState) -> None:
         """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""

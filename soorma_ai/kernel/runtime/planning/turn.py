@@ -162,9 +162,9 @@ async def _state_at(handling: Handling, event: EventEnvelope) -> PlanState:
         if stored is None:
             raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
         return stored
-    state = handling.state
-    met = None if event.id in state.met else await plans.find_met(plan_id, event.id)
-    return replace(state, met={event.id: met}) if met else state
+    if event.id not in handling.state.met and (met := await plans.find_met(plan_id, event.id)):
+        handling.see_met(met)
+    return handling.state
 
 
 async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> TurnFacts:

@@ -14,9 +14,10 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plan_state import Closed
+from soorma_ai.kernel.domain.values import copy_json
 from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival.matching import names_of
-from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
+from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, Codec, add_row, behind, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
@@ -99,6 +100,7 @@ _TASK_ANSWERED = """
 """
 
 _NEVER = 9e18
+_WHOLE = Codec(Expectation)
 
 # With whether it has timers: few do.
 _CLOSE = """
@@ -258,7 +260,7 @@ def open_first(db: Connection, expectation: Expectation) -> bool:
     if done.rowcount == 0:
         return False
     db.opened[expectation.id] = expectation.event_topic
-    db.note(expectation.plan_id, Expect(expectation), len(rest))
+    _note(db, expectation, len(rest))
     _insert_roles(db, expectation)
     for event_type, key in names_of(expectation):
         add_row(
@@ -302,7 +304,15 @@ def change(db: Connection, expectation: Expectation) -> None:
     """Write an open one anew; its columns stay."""
     text = EXPECTATION.text(expectation)
     db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation.id))
-    db.note(expectation.plan_id if expectation.status == "open" else None, Expect(expectation), len(text))
+    if expectation.status is ExpectationStatus.OPEN:
+        _note(db, expectation, len(text))
+
+
+def _note(db: Connection, expectation: Expectation, size: int) -> None:
+    """Note a copy: the values of a question or a join belong to others."""
+    if expectation.ask is not None or expectation.join is not None:
+        expectation = _WHOLE.record(_WHOLE.text(expectation))
+    db.note(expectation.plan_id, Expect(expectation), size)
 
 
 def close(
@@ -324,7 +334,8 @@ def close(
     # It needs its timers no more, nor the names it was found by.
     kind_name, plan_id, has_timers = changed[0]
     kind = member(ExpectationKind, kind_name)
-    db.note(plan_id, Closed(expectation_id, status, now, met_by, answer))
+    copied = replace(answer, payload=copy_json(answer.payload)) if answer else None
+    db.note(plan_id, Closed(expectation_id, status, now, met_by, copied))
     if has_timers:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:

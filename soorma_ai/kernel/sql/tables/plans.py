@@ -105,7 +105,7 @@ def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int]
     size = 0
     for what, *row in db.execute(statement, {"plan_id": plan_id, "event_id": event_id}).fetchall():
         found[what].append(row)
-        size += len(row[0]) + len(row[2] or "")
+        size += sum(len(text or "") for text in row[:3])
     if not found["plan"]:
         return None
     opened = sorted(map(_read_open, found["open"]), key=lambda one: (one.opened_at, one.id))
@@ -161,7 +161,7 @@ def update(db: Connection, plan: PlanRecord, expected_version: int) -> None:
     )
     if changed.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
-    db.note(plan.plan_id, SavePlan(plan, expected_version))
+    db.note(plan.plan_id, SavePlan(plan.copy(), expected_version))
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
 
@@ -314,7 +314,7 @@ def insert(db: Connection, plan: PlanRecord) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
-    db.note(plan.plan_id, SavePlan(replace(plan, goal_data=copy_json(plan.goal_data)), None), len(rest))
+    db.note(plan.plan_id, SavePlan(plan.copy(), None), len(rest))
     memory.join_session(db, plan)
 
 
