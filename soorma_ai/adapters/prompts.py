@@ -105,11 +105,11 @@ def _fill_stable(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> str | N
         hash(values)
     except TypeError:
         return None
-    return _known_block(Same(parsed), *cast("tuple[Hashable, ...]", values))
+    return _fill_block(Same(parsed), *cast("tuple[Hashable, ...]", values))
 
 
 @lru_cache(maxsize=64, typed=True)
-def _known_block(same: Same[_ParsedPrompt], *values: Hashable) -> str:
+def _fill_block(same: Same[_ParsedPrompt], *values: Hashable) -> str:
     inputs = dict(zip(same.it.stable_inputs or (), values, strict=True))
     return "".join(same.it.template.blocks[_STABLE](_context(same.it, inputs))).strip()
 

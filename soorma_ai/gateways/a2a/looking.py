@@ -122,11 +122,11 @@ async def _request_task_state(
     result = content_of(reply.data) if reply and found.status is ActionStatus.COMPLETED else None
     sent = SentRequest(request, found, result)
     rejected = _rejection(gate) if gate and found.status is ActionStatus.FAILED else None
-    asked = [] if found.status.is_final else await _asked_by(client, request.id, gate)
+    asked = [] if found.status.is_final else await _questions_of(client, request.id, gate)
     return PlanTaskState(request.id, sent, _questions(asked), rejected)
 
 
-async def _asked_by(client: Client, request_id: str, gate: Expectation | None) -> list[Expectation]:
+async def _questions_of(client: Client, request_id: str, gate: Expectation | None) -> list[Expectation]:
     """Return the open approval of a request, and the open questions of its workers."""
     plans = client.services.store.plans
     found = [gate] if gate is not None and gate.status is ExpectationStatus.OPEN else []

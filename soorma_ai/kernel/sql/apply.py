@@ -103,7 +103,7 @@ def expect(db: Connection, expectation: Expectation, now: datetime) -> None:
         live = registry.live_events(db, expectation.tenant_id, now)
         apply(db, matching.park(expectation, live, now), now)
         return
-    first = matching.first_to_meet(expectation, early.kept_for(db, expectation, now))
+    first = matching.first_to_meet(expectation, early.find_early(db, expectation, now))
     if first is None:
         expectations.insert(db, expectation)
         return

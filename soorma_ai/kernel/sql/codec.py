@@ -83,25 +83,25 @@ class Codec(Generic[T]):
         return Decoder(list[self._kind], dec_hook=_read_model)
 
     @cached_property
-    def _written(self) -> list[tuple[str, Any, Any]]:
+    def _row_fields(self) -> list[tuple[str, Any, Any]]:
         return [one for one in _fields_of(self._kind) if one[0] not in self._columns]
 
     @cached_property
     def _nested(self) -> list[int]:
         """Places of records with a default that may have an equal beside it."""
-        kinds = [(place, one) for place, (_, hint, _) in enumerate(self._written) for one in (hint, *get_args(hint))]
+        kinds = [(place, one) for place, (_, hint, _) in enumerate(self._row_fields) for one in (hint, *get_args(hint))]
         return [
             place for place, one in kinds if isinstance(one, type) and issubclass(one, Struct) and _defaults_of(one)
         ]
 
     @cached_property
     def _values_of(self) -> Callable[[object], tuple[object, ...]]:
-        return attrgetter(*(name for name, _, _ in self._written))
+        return attrgetter(*(name for name, _, _ in self._row_fields))
 
     @cached_property
     def _row(self) -> type[Struct]:
         """Type of a record without the fields of columns."""
-        return defstruct(self._kind.__name__, self._written, frozen=True, omit_defaults=bool(self._columns))
+        return defstruct(self._kind.__name__, self._row_fields, frozen=True, omit_defaults=bool(self._columns))
 
     @cached_property
     def _row_decoder(self) -> Decoder[Struct]:

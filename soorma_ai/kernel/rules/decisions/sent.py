@@ -54,13 +54,13 @@ def _frame(frame: JsonObject) -> Frame:
     """Return the digest of a frame and its parts by their digests, itself the last of them."""
     values = [() if value == [] else value for value in frame.values()]
     try:
-        return _known_frame((*frame,), *cast("list[Hashable]", values))
+        return _frame_of((*frame,), *cast("list[Hashable]", values))
     except TypeError:  # it holds lists or objects
         return _make_frame(frame)
 
 
 @lru_cache(maxsize=64, typed=True)
-def _known_frame(names: tuple[str, ...], *values: Hashable) -> Frame:
+def _frame_of(names: tuple[str, ...], *values: Hashable) -> Frame:
     return _make_frame(dict(zip(names, cast("Iterable[Json]", values), strict=True)))
 
 

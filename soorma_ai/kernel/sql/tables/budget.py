@@ -80,7 +80,7 @@ def charge(db: Connection, bill: Sequence[Settlement], spends: Sequence[Spend] =
     sums: dict[str, _Sums] = {}
     for one in bill:
         spent = one.actual
-        settled = (0, spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls, *_released(one.reserved))
+        settled = (0, spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls, *_minus(one.reserved))
         _sum(sums, one.reserved.root_plan_id, settled)
     for spend in spends:
         _sum(sums, spend.root_plan_id, (spend.actions, 0, 0, 0.0, 0, 0, 0, 0.0))
@@ -170,7 +170,7 @@ def _amounts(charge: Charge) -> tuple[int, int, float]:
 
 def let_go(db: Connection, held: Charge) -> None:
     """Hold it no more."""
-    _add(db, held.root_plan_id, (0, 0, 0, 0.0, 0, *_released(held)))
+    _add(db, held.root_plan_id, (0, 0, 0, 0.0, 0, *_minus(held)))
 
 
 def settle(db: Connection, one: Settlement) -> None:
@@ -267,7 +267,7 @@ def _write_entry(db: Reader, entry: JournalEntry) -> None:
         )
 
 
-def _released(held: Charge) -> tuple[int, int, float]:
+def _minus(held: Charge) -> tuple[int, int, float]:
     return -held.llm_calls, -held.tokens, -held.cost_usd
 
 

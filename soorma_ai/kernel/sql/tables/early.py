@@ -29,7 +29,7 @@ _CAME = """
 """
 
 
-def kept_for(db: Reader, wait: Expectation, now: datetime) -> Iterator[EarlyEvent]:
+def find_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[EarlyEvent]:
     """Events kept under its names, in order of arrival."""
     names = names_of(wait)
     if not names:
