@@ -20,21 +20,20 @@ from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import StorePart, reading
 from soorma_ai.kernel.sql.tables import budget, inbox, receivers, tasks
 from soorma_ai.kernel.sql.tables import expectations as expected
-from soorma_ai.kernel.sql.tables import plans as held_rows
-from soorma_ai.kernel.sql.tables import plans as pursued
+from soorma_ai.kernel.sql.tables import plans as rows
 from soorma_ai.kernel.sql.tenant_scope import of_delivery
 
 
 class SqlPlans(StorePart):
-    plans = reading(pursued.plans, of_user=True)
-    plan_answering = reading(pursued.plan_answered_under)
-    steps = reading(pursued.steps)
-    plan_values = reading(pursued.values)
-    blocked_plans = reading(held_rows.blocked_plans)
-    blocked_in_tree = reading(held_rows.blocked_in_tree)
-    steps_at = reading(pursued.steps_at)
-    branches_that_came = reading(pursued.branches_that_came)
-    cancellation = reading(pursued.cancellation)
+    plans = reading(rows.plans, of_user=True)
+    plan_answering = reading(rows.plan_answered_under)
+    steps = reading(rows.steps)
+    plan_values = reading(rows.values)
+    blocked_plans = reading(rows.blocked_plans)
+    blocked_in_tree = reading(rows.blocked_in_tree)
+    steps_at = reading(rows.steps_at)
+    branches_that_came = reading(rows.branches_that_came)
+    cancellation = reading(rows.cancellation)
     goal_of = reading(receivers.goal_of)
     expectation = reading(expected.find)
     expectations = reading(expected.of_plan_or_tenant)
@@ -60,9 +59,9 @@ class SqlPlans(StorePart):
     prompt_parts = reading(budget.prompt_parts)
     last_shown = reading(budget.last_shown)
     read_spent = reading(budget.read_spent)
-    _read_plan = reading(pursued.plan)
-    _read_status = reading(pursued.plan_status)
-    _read_state = reading(pursued.state)
+    _read_plan = reading(rows.plan)
+    _read_status = reading(rows.plan_status)
+    _read_state = reading(rows.state)
 
     async def plan(self, plan_id: str) -> PlanRecord | None:
         # During a commit, rows that are read elsewhere may be ahead of the hand.
