@@ -29,6 +29,7 @@ OF_A_FILE = {
     "tests/acceptance/test_cli_upkeep.py::test_a_store_that_is_no_file_cannot_be_copied": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_go_on_from_there": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_killing_the_backup_leaves_no_half_of_one": COPIED,
+    "tests/acceptance/test_first_day.py::test_errors_are_red_on_a_terminal_alone": "it may not be there",
     "tests/acceptance/test_first_day.py::test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store": OWNED,
     "tests/acceptance/test_first_day.py::test_the_doctor_says_where_a_setting_comes_from": "it may not be there",
     "tests/contract/test_control.py": SOCKET,
