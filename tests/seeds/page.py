@@ -33,6 +33,12 @@ with the reason.
 """
 
 
+_ORDER_OF_PLANS = """The session model of sdk-refactoring-plan draws a plan that is pending until another one ends. \
+Here a plan begins when its goal comes: submit the second goal after `await first.result()`, or let one planner pursue \
+both. `status="pending"` of `create_from_goal` is accepted; the plan runs, since its goal is taken by then.
+"""
+
+
 def page() -> str:
     parts = [_INTRODUCTION]
     for document, samples in groupby(SAMPLES, key=lambda sample: sample.document):
@@ -43,7 +49,7 @@ def page() -> str:
     tables = {f"{document}: {head}": why for (document, head), why in TABLES.items()}
     parts.append(f"## Printed helpers of the base agent\n\n{_table('name', HELPERS)}")
     parts.append(f"## Printed imports\n\n{_table('import, of `soorma_ai` here', imports)}")
-    parts.append(f"## Printed tables\n\n{_table('document and first row', tables)}")
+    parts.append(f"## Printed tables\n\n{_table('document and first row', tables)}\n{_ORDER_OF_PLANS}")
     parts.append(f"## Printed endpoints\n\n{_table('endpoint and method', ENDPOINTS)}")
     parts.append(f"## Members that differ\n\n{_table('name', dict(_members()))}")
     reasons = {f"`{name}`": why for name, why in EXPLAINED.items()}
