@@ -55,4 +55,6 @@ class HandlingEnd(Struct, frozen=True):
     event_ids: tuple[str, ...]
 
 
-PlanRow = SavePlan | AppendStep | Expect | Close | Closed | SaveValue | DropValue | Spend | HandlingEnd
+ValueRow = SaveValue | DropValue
+OtherRow = SavePlan | AppendStep | Expect | Close | Closed | Spend | HandlingEnd
+PlanRow = ValueRow | OtherRow

@@ -8,11 +8,10 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.effects import AppendStep, Close, DropValue, Effect, Expect, SavePlan, SaveValue, Spend
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.history import JoinProgress, Step
-from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, PlanRow, PlanState, StepMark
+from soorma_ai.kernel.domain.plan_state import Closed, HandlingEnd, OtherRow, PlanRow, PlanState, StepMark, ValueRow
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.values import Json
 
-_OtherRow = SavePlan | AppendStep | Expect | Close | Closed | Spend | HandlingEnd
 # Steps kept with a state: more than one handling appends.
 MOST_RECENT = 64
 
@@ -50,14 +49,14 @@ def progress_of(state: PlanState, join_id: str) -> JoinProgress:
     return replace(progress, needed=opened.join.need) if is_open and opened and opened.join else progress
 
 
-def _change(values: dict[tuple[ValueKind, str], Json], row: SaveValue | DropValue) -> None:
+def _change(values: dict[tuple[ValueKind, str], Json], row: ValueRow) -> None:
     if isinstance(row, SaveValue):
         values[row.kind, row.key] = row.value
     else:
         values.pop((row.kind, row.key), None)
 
 
-def _fold(state: PlanState, row: _OtherRow) -> PlanState:
+def _fold(state: PlanState, row: OtherRow) -> PlanState:
     match row:
         case SavePlan(plan):
             return replace(state, plan=plan)
@@ -91,6 +90,7 @@ def _append(state: PlanState, step: Step) -> PlanState:
 
 
 def _open(state: PlanState, expectation: Expectation) -> PlanState:
+    """Take an expectation in the place of an earlier state of it; one may be closed by now."""
     if expectation.status is ExpectationStatus.OPEN:
         return replace(state, open={**state.open, expectation.id: expectation})
     return _meet(state, expectation)
@@ -101,12 +101,11 @@ def _close(state: PlanState, closed: Closed) -> PlanState:
     known = state.open.get(closed.expectation_id)
     if known is None:
         return state
-    left = {id: one for id, one in state.open.items() if id != closed.expectation_id}
     ended = {"status": closed.status, "closed_at": closed.at, "met_by": closed.met_by, "answer": closed.answer}
-    return _meet(replace(state, open=left), replace(known, **ended))
+    return _meet(state, replace(known, **ended))
 
 
 def _meet(state: PlanState, ended: Expectation) -> PlanState:
-    if ended.met_by is None or ended.met_by in state.met:
-        return state
-    return replace(state, met={**state.met, ended.met_by: ended})
+    left = {id: one for id, one in state.open.items() if id != ended.id} if ended.id in state.open else state.open
+    met = state.met if ended.met_by is None else {ended.met_by: ended, **state.met}
+    return replace(state, open=left, met=met)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import SaveTask
+from soorma_ai.kernel.domain.effects import Expect, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import PromptPart
@@ -15,6 +15,7 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import Delivery, Settlement
+from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import StorePart, reading
@@ -77,7 +78,7 @@ class SqlPlans(StorePart):
         if held is None:
             return await self._read_and_keep(plan_id, event_id)
         if event_id and event_id not in held.met and (met := await self.find_met(plan_id, event_id)):
-            held = replace(held, met={event_id: met})
+            held = fold(held, [Expect(met)])
         return replace(held, open=_in_order(held.open), spent=await self._find_spent(held.plan.root_plan_id))
 
     def _find_held(self, plan_id: str) -> PlanState | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import PlannerDecision
-from soorma_ai.kernel.domain.effects import DropValue, Effect, PlanChange, SavePlan, SaveValue
+from soorma_ai.kernel.domain.effects import DropValue, Effect, Expect, PlanChange, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import Step
@@ -322,9 +322,7 @@ class Handling:
 
     def see_met(self, met: Expectation) -> None:
         """Take an expectation that was closed after the plan was read."""
-        left = {id: one for id, one in self.state.open.items() if id != met.id}
-        closed = {met.met_by: met} if met.met_by is not None else {}
-        self._state = replace(self.state, open=left, met={**self.state.met, **closed})
+        self._state = fold(self.state, [Expect(met)])
 
     def take_up(self, stored: PlanState) -> None:
         """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""
