@@ -1,9 +1,9 @@
-"""What a decision costs among N events: tokens of its request, and the time from a goal to its result.
+"""Cost of a decision among N events: tokens of its request, and the time from a goal to its result.
 
-A plan publishes nothing and completes with its first decision, which a script gives, so that what is measured is ours.
-The events have ten fields, like requests of real agents; half of what a request holds is their schemas. Of tokens, four
+A plan publishes nothing and completes with its first decision, given by a script, so only our own work is measured.
+The events have ten fields, like requests of real agents; half of a request is their schemas. Of tokens, four
 characters are one. `same` is the share of the second decision's request that is, byte for byte, the beginning of the
-first one's: what a provider need not read again. `shared` is the share of a first decision's request that is the
+first one's: a provider need not read it again. `shared` is the share of a first decision's request that is the
 beginning of that of another plan of the same planner with another goal: schema, system, user. `over_http_ms` is from
 the goal to its result where a server on this machine gives that decision, by OpenAI's wire format. Prints one JSON
 line.

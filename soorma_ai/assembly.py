@@ -193,8 +193,8 @@ def _no_driver(error: ImportError) -> ConfigError:
 async def _open_bus(
     opened: AsyncExitStack, settings: Settings, services: Services, others: Neighbourhood, beside: dict[str, Loop]
 ) -> Bus:
-    """Connect to the broker that the settings name, if any, in the name of this store. With federation on, what runs
-    `beside` agents works together with the other stores there."""
+    """Connect to the broker of the settings, if any, in the name of this store. With federation on, the loops `beside`
+    agents work together with the other stores there."""
     url = nats_url(settings.bus_url)
     if url is None:
         return LocalBus()
@@ -217,7 +217,7 @@ async def _open_bus(
 
 
 def _taker_of_copies(services: Services, others: Neighbourhood) -> TakeCopies:
-    """Return what takes events of other stores: without federation, it refuses them."""
+    """Return the receiver of events of other stores: without federation, it refuses them."""
     return partial(_take_copies, services, others) if FEDERATION.name in services.store.features else refuse_copies
 
 
@@ -248,7 +248,7 @@ def build_models() -> None:
 
 
 def reasoners_of(forms: FormStore | None) -> Callable[[ModelSettings], Reasoner]:
-    """Return the function that makes reasoners. They share what they know of the forms that models take."""
+    """Return the function that makes reasoners. They share their knowledge of models' forms."""
 
     @cache
     def memory() -> "FormMemory":

@@ -1,4 +1,4 @@
-"""The services of a shop: stock, payments and shipping. Any of them could run somewhere else."""
+"""The services of a shop: stock, payments and shipping. Each could run in a process of its own."""
 
 from datetime import timedelta
 from decimal import Decimal

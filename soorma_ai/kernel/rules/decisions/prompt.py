@@ -64,8 +64,8 @@ class StoredInputs(Struct, frozen=True):
 
 
 class Inputs(Struct, frozen=True):
-    """The inputs that a prompt declares. Those that are `own` differ from call to call. `is_common`: the others are the
-    same for every plan of the tenant, and hold nobody's words but the owner's. Some are `made` of the plan's rows."""
+    """Inputs declared by a prompt. `own` ones differ from call to call. `is_common`: the others are the same for every
+    plan of the tenant, in the words of the owner alone. Some are `made` of the plan's rows."""
 
     values: JsonObject
     own: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class Inputs(Struct, frozen=True):
 
 
 class Occasion(Struct, frozen=True, dict=True):
-    """What is decided about: a plan, what happened in it, what it has spent. `in_flight` counts what is open."""
+    """Subject of a decision: a plan, its last event, its spending. `in_flight` counts its open expectations."""
 
     plan: PlanRecord
     trigger: Trigger
@@ -102,7 +102,7 @@ class Occasion(Struct, frozen=True, dict=True):
 
     @property
     def made(self) -> StoredInputs:
-        """Return what of it can be made again. A trigger that no step holds is none of that."""
+        """Return the inputs to be made again from rows. A trigger outside of the steps is none of them."""
         steps, trigger, digests = self.history, self.trigger, self.texts.plan.digests
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
         if not self.texts.is_of_step:
@@ -113,8 +113,8 @@ class Occasion(Struct, frozen=True, dict=True):
 
 
 class ModelView(Struct, frozen=True):
-    """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
-    and a `note` of ours about the last of them."""
+    """Parts shown to a model for one answer, after so many `lookups` of its own: parts of results by their paths, and a
+    `note` of ours about the last lookup."""
 
     showing: Showing
     seen: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -123,8 +123,8 @@ class ModelView(Struct, frozen=True):
 
 
 class OccasionTexts(Struct, frozen=True):
-    """Texts about an occasion. `has_outlines`: there is more of something than is told; `is_of_step`: what the trigger
-    tells is held by steps."""
+    """Texts about an occasion. `has_outlines`: some value is told in outline; `is_of_step`: the data of the trigger
+    stand in steps."""
 
     plan: PlanText
     trigger: str
@@ -133,7 +133,7 @@ class OccasionTexts(Struct, frozen=True):
 
 
 def tell(occasion: Occasion) -> JsonObject:
-    """Return the inputs that tell of what was so far."""
+    """Return the inputs about the history."""
     trigger, told = occasion.trigger, occasion.texts
     return {
         "goal": told.plan.goal,
@@ -279,7 +279,7 @@ def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:
 
 
 def _plan_entry(definition: EventDefinition, material: Material) -> JsonObject:
-    """Describe a request. `after` are the names by which transitions know what comes back."""
+    """Describe a request. `after` are the names of its reply in transitions."""
     name = definition.event_name
     after = material.after(StateAction(event_type=name, timeout_seconds=1))
     return {
@@ -298,7 +298,7 @@ def _name(definition: EventDefinition) -> str:
 
 
 def query_about(occasion: Occasion, instructions: str) -> Query:
-    """Return what a decision is about: the goal, what just happened, what was done last, the owner's instructions."""
+    """Return the subject of a decision: the goal, the last event, the last actions, the owner's instructions."""
     plan, trigger = occasion.plan, occasion.trigger
     return Query(
         (
@@ -318,10 +318,10 @@ def recent_words(occasion: Occasion) -> str:
 
 
 def query_about_state(state: JsonObject, instructions: str) -> Query:
-    """Return what a choice outside of any plan is about: all that is known is what its author tells."""
+    """Return the subject of a choice outside of any plan: the words of its author."""
     return Query(((_text_of(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
 
 
 def _text_of(value: Json) -> str:
-    """Return a value as text in which words of every language stand as they are."""
+    """Return a value as text, with the words of every language unescaped."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""What a question was made of, written down with its answer.
+"""Composition of a question, written down with its answer.
 
-What a plan's rows hold is not written down again, but made of them. Everything else is kept, and what is long as a part
-of its own under its digest, so that a text which many questions share is kept once.
+Parts held by the plan's rows are made of them again. Everything else is kept, and long text as a part of its own under
+its digest: a text of many questions is kept once.
 """
 
 import re
@@ -27,7 +27,7 @@ Frame = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tuple[PromptPart, ...]]:
-    """Return what is written into the journal, but for the digest of it all, and the parts that it refers to."""
+    """Return the journal's record of a question, without its digest, and the parts referred to."""
     made, owns = inputs.made, dict[str, str]()
     written = made.names if made else frozenset[str]()
     frame, own = JsonObject(), JsonObject()

@@ -1,9 +1,9 @@
-"""References to what has come in a plan, so that a model can hand a result on, or look into it, without repeating it.
+"""References to results of a plan: a model passes a result on, or looks into it, without repeating it.
 
-`step3.result` is what step 3 of the plan's history brought; `step3.result.items[0].id`, or `step3.result.items.0.id`,
-is a part of that; `step3.result.items[10:20]` are ten of its items, and `step3.result["a.b"]` takes a key that no dot
-can spell. Where a payload holds the object `{"$from": "step3.result.items"}`, it means the value. What stands in a
-value is data of others, and never followed.
+`step3.result` is the result of step 3 of the plan's history; `step3.result.items[0].id`, or `step3.result.items.0.id`,
+is a part of that; `step3.result.items[10:20]` are ten of its items, and `step3.result["a.b"]` takes a key with a dot
+in it. In a payload the object `{"$from": "step3.result.items"}` stands for the value. References inside of a value are
+data of others, and never followed.
 """
 
 import json
@@ -62,12 +62,12 @@ def brings_result(step: Step) -> bool:
 
 
 def results_of(steps: Iterable[Step]) -> dict[int, Json]:
-    """Return what these steps brought, by their numbers."""
+    """Return the results of these steps, by their numbers."""
     return {step.ordinal: step.data for step in steps if brings_result(step)}
 
 
 def parse_reference(text: str) -> Reference:
-    """Raise MalformedDecision for what is none."""
+    """Raise MalformedDecision for text that is no reference."""
     found = _WRITTEN.fullmatch(text)
     if found is None:
         raise MalformedDecision(
@@ -107,7 +107,7 @@ def resolve(value: Json, results: Mapping[int, Json]) -> Json:
 
 
 def look_up(reference: Reference, results: Mapping[int, Json]) -> Json:
-    """Raise PayloadMismatch for what is not there, which says how far the path leads, and what stands there."""
+    """Raise PayloadMismatch for a missing part, with the existing part of the path and its value."""
     if reference.step not in results:
         raise PayloadMismatch(
             f"there is no {name_of(reference.step)}: only what came has a result, and the history names it there"
@@ -123,7 +123,7 @@ def look_up(reference: Reference, results: Mapping[int, Json]) -> Json:
 
 
 def slice_of(reference: Reference, results: Mapping[int, Json], room: int) -> Json:
-    """Return what is to be looked at, in outline if it has more than `room` characters. Raises as `look_up`."""
+    """Return a part of a result, in outline if it has more than `room` characters. Raise as `look_up`."""
     return shorten(look_up(reference, results), room)
 
 
@@ -157,7 +157,7 @@ def _reference_in(item: JsonObject) -> Reference | None:
 
 
 def _replace(value: Json, found: Mapping[Reference, Json]) -> Json:
-    """Replace what is found; nothing within it is looked at."""
+    """Replace references by their values; nothing within a value is looked at."""
     if isinstance(value, dict):
         reference = _reference_in(value)
         return found[reference] if reference else {key: _replace(item, found) for key, item in value.items()}
@@ -167,7 +167,7 @@ def _replace(value: Json, found: Mapping[Reference, Json]) -> Json:
 
 
 def _within(value: Json, part: str) -> tuple[Json] | None:
-    """Return what a part of a path leads to, alone in a tuple, since null is something too; None: nothing is there."""
+    """Return the value at a part of a path, alone in a tuple, since null is a value too; None: there is none."""
     if isinstance(value, dict):
         return (value[part],) if part in value else None
     if not isinstance(value, list):
@@ -217,7 +217,7 @@ def _names(keys: Iterable[str]) -> str:
 
 
 def steps_referred_to(decision: PlannerDecision) -> set[int]:
-    """Return the numbers of the steps whose results a decision hands on. Raises MalformedDecision."""
+    """Return the numbers of the steps with results passed on by a decision. Raise MalformedDecision."""
     return {reference.step for value in _values(decision.next_action) for reference in _references(value)}
 
 

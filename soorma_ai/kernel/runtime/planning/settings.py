@@ -25,12 +25,11 @@ Recall = Callable[[Handling, str], Awaitable[tuple[JsonObject, ...]]]
 
 
 class PlannerSettings(Struct, frozen=True):
-    """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
-    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
-    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request, `rank` finds
-    events by their meaning, beside words. With a `zone`, the model is told the date there; with `recall`, what is
-    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
-    is that of a plan, with fields of its goal data in braces. `history_tokens` is the room of a history."""
+    """`awaits` are events to wait for without a live maker; `result_schemas` are by goal. `prompt_id` names the prompt
+    of every decision, None without one. `has_model`: its `reasoner` is made at the start of the planner. `room` is the
+    room of an offer in a request, `rank` finds events by their meaning, beside words. With a `zone`, the model is told
+    the date there; with `recall`, memories about the goal; and the results of the last `earlier_plans` of the session.
+    `title` is a plan's title, with fields of its goal data in braces. `history_tokens` is the room of a history."""
 
     name: str
     version: str

@@ -24,8 +24,8 @@ class Histories:
         self._count = 0
 
     async def read(self, plans: Plans, stored: PlanState, first: int) -> "tuple[EarlierSteps, Sequence[StepLines]]":
-        """Return the stored steps of a plan from the `first` on, and the facts of those before. Those that are kept are
-        of this very plan: one that is begun anew after it was removed has another time of birth."""
+        """Return the stored steps of a plan from the `first` on, and the facts of those before. Kept steps are
+        of this very plan: a plan begun anew after its removal has another time of birth."""
         plan = stored.plan
         # Of no use to who runs no planner.
         from soorma_ai.kernel.rules.prompting.history import EarlierSteps, StepLines, add_earlier
