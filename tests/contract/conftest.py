@@ -3,9 +3,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from client_kit import WAYS, reached
 from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
 
+from soorma_ai import Platform, PlatformClient
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
@@ -85,3 +87,15 @@ async def store(backend: Backend, commits: list[str]) -> AsyncIterator[Store]:
     await opened.open(NOW)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture(params=WAYS)
+async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
+    async with reached(platform, request.param, tries=2) as reaching:
+        yield reaching

@@ -1,13 +1,12 @@
 """One suite of the calls of programs outside, for each way by which a platform is reached."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from client_kit import WAYS, delivery, reached
+from client_kit import delivery
 from kit import ended, payments, planner, sleeps, stock, the_wait, until
 from msgspec.structs import force_setattr
 from pydantic import BaseModel
@@ -42,18 +41,6 @@ ORDER = {"order_id": "A1"}
 BY_MANAGER = Approval(approvers=("manager",))
 NOBODY = "0" * 36
 A_DAY = 24 * 3600
-
-
-@pytest.fixture
-async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
-    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture(params=WAYS)
-async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
-    async with reached(platform, request.param, tries=2) as reaching:
-        yield reaching
 
 
 async def finished(platform: Platform, client: PlatformClient, **named: Any) -> str:

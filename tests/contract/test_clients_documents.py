@@ -1,11 +1,8 @@
 """The printed methods of memory, for each way to reach a platform."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from client_kit import WAYS, reached
 from kit import sleeps, until
 
 from soorma_ai import (
@@ -62,18 +59,6 @@ def boxes() -> Tool:
         return {"size": 3}
 
     return tool
-
-
-@pytest.fixture
-async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
-    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture(params=WAYS)
-async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
-    async with reached(platform, request.param, tries=2) as reaching:
-        yield reaching
 
 
 async def test_create_plan_submits_a_goal_with_its_answer_and_its_session(

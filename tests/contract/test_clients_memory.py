@@ -1,28 +1,14 @@
 """What outlives plans, for each way by which a platform is reached."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from client_kit import WAYS, reached
 
 from soorma_ai import Forbidden, LocalProtocolError, NotFound, Platform, PlatformClient
 
 ODD_KEY = "a/b ?#%..search"
-
-
-@pytest.fixture
-async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
-    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture(params=WAYS)
-async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
-    async with reached(platform, request.param, tries=2) as reaching:
-        yield reaching
 
 
 async def test_knowledge_is_kept_searched_shown_and_deleted(client: PlatformClient) -> None:

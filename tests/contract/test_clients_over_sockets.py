@@ -38,12 +38,6 @@ BY_MANAGER = Approval(approvers=("manager",))
 PATIENCE = 20
 
 
-@pytest.fixture
-async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
-    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
-        yield opened
-
-
 def port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
