@@ -108,12 +108,7 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
     if isinstance(disposition, RetryAfter):
         services.signals.timers.set()
     for effect in effects:
-        if type(effect) in _SIGNALLED:
-            _signal(handling, effect)
-
-
-# Effects of which something in this process may wait to be told.
-_SIGNALLED = (Expect, AppendStep, Schedule)
+        _signal(handling, effect)
 
 
 def _signal(handling: Handling, effect: Effect) -> None:
