@@ -44,7 +44,7 @@ def tools(count: int) -> list[Tool]:
     return made
 
 
-def spelled(question: ModelQuestion) -> list[str]:
+def spell_request(question: ModelQuestion) -> list[str]:
     """Return a request in the order in which a provider reads it."""
     schema = json.dumps(question.schema, separators=(",", ":"))
     return [schema, *(message.content for message in question.messages)]
@@ -74,7 +74,7 @@ async def measure(folder: Path, count: int) -> dict[str, object]:
         await (await platform.submit("goal.1", {"order": "Please create the order of branch 0"})).result(timeout=60)
         await (await platform.submit("goal.1", {"order": "Cancel the flight of branch 17"})).result(timeout=60)
     over_http = await measure_over_http(folder, count)
-    first, second, other = (spelled(question) for question in models[1].questions)
+    first, second, other = (spell_request(question) for question in models[1].questions)
     whole = sum(map(len, second))
     same = sum(alike(one, other) for one, other in zip(first, second, strict=True))
     return {

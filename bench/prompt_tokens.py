@@ -15,7 +15,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from decisions import alike, spelled, tools
+from decisions import alike, spell_request, tools
 
 from soorma_ai import ChoreographyPlanner, Limits, Platform
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
@@ -34,8 +34,8 @@ async def measure(steps: int) -> dict[str, object]:
         planner = ChoreographyPlanner("planner", goals=["goal"], reasoner=model, limits=limits)
         await platform.start(*tools(EVENTS), planner)
         await (await platform.submit("goal", {"order": "x"})).result(timeout=300)
-    texts = ["".join(spelled(question)) for question in model.questions]
-    tokens = [len(encoding.encode(part)) for part in spelled(model.questions[-1])]
+    texts = ["".join(spell_request(question)) for question in model.questions]
+    tokens = [len(encoding.encode(part)) for part in spell_request(model.questions[-1])]
     stays = [alike(one, other) / len(other) for one, other in pairwise(texts)]
     return {
         "schema": tokens[0],

@@ -102,7 +102,7 @@ def must_keep_hands(platform: Platform) -> None:
 
 
 @pytest.fixture
-def found() -> Generator[asyncio.Queue[str]]:
+def differences() -> Generator[asyncio.Queue[str]]:
     """What differs, as it is found."""
     told = asyncio.Queue[str]()
     hands.LISTENERS.append(told.put_nowait)
@@ -112,17 +112,17 @@ def found() -> Generator[asyncio.Queue[str]]:
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 async def test_a_hand_that_differs_from_its_rows_is_found(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch, found: asyncio.Queue[str], planted: Plant
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, differences: asyncio.Queue[str], planted: Plant
 ) -> None:
     must_keep_hands(platform)
     planted(monkeypatch)
     pursuing = asyncio.ensure_future(pursue_an_order(platform))
     async with asyncio.timeout(PATIENCE):
-        assert "in hand" in await found.get()
+        assert "in hand" in await differences.get()
     pursuing.cancel()
     await asyncio.gather(pursuing, return_exceptions=True)
 
 
-async def test_without_a_bug_the_hand_is_that_of_its_rows(platform: Platform, found: asyncio.Queue[str]) -> None:
+async def test_without_a_bug_the_hand_is_that_of_its_rows(platform: Platform, differences: asyncio.Queue[str]) -> None:
     await pursue_an_order(platform)
-    assert found.empty()
+    assert differences.empty()
