@@ -36,7 +36,7 @@ OFFER = Offer(EVENTS, (Delegate("band", EVENTS[2]),))
 def test_what_the_goal_what_happened_and_the_owner_speak_of_is_likely(
     goal: str, happened: str, instructions: str, first: str
 ) -> None:
-    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger(happened))
+    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger("It came.", data={"note": happened}))
     assert rank(OFFER, query_about(occasion, instructions))[0] == first
 
 
