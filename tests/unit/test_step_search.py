@@ -2,7 +2,7 @@
 
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.values import Json
-from soorma_ai.kernel.rules.choices.step_search import find_parts
+from soorma_ai.kernel.rules.choices.step_search import FEW_FOUND, find_parts
 from soorma_ai.kernel.rules.prompting.outline import length_of
 from unit.kit import NOW
 
@@ -27,6 +27,18 @@ def test_a_number_in_an_early_result_and_the_words_of_a_person_are_found() -> No
     amount, said = find_parts(STEPS, "amount 1003", 6_000)[0], find_parts(STEPS, "which supplier is bankrupt", 6_000)[0]
     assert isinstance(amount, dict) and amount["at"] == "step3.result"
     assert isinstance(said, dict) and said["note"] == "reject: the supplier ACME is bankrupt"
+
+
+def test_as_many_equal_parts_are_found_as_the_room_holds_those_of_hidden_steps_first() -> None:
+    found = find_parts(STEPS, "amount", 6_000, hidden=60)
+    places = [row["at"] for row in found if isinstance(row, dict)]
+    assert places[:60] == [f"step{n}.result" for n in range(60, 0, -1)]
+    assert places[60:62] == ["step119.result", "step118.result"]
+    assert 5_800 < sum(map(length_of, found)) <= 6_000
+
+
+def test_few_of_the_worse_parts_are_told_beside_the_best() -> None:
+    assert len(find_parts(STEPS, "amount of item-3", 6_000)) == FEW_FOUND
 
 
 def test_a_short_field_of_a_large_result_is_found_by_the_words_of_another() -> None:

@@ -42,12 +42,14 @@ _WAYS: tuple[tuple[Callable[[StepText], HistoryLine], float], ...] = (
 
 
 class PlanText(Struct, frozen=True):
-    """Goal and history of a plan in a prompt, with their `digests`. `has_outlines`: a part of them is shortened."""
+    """Goal and history of a plan in a prompt, with their `digests`. `has_outlines`: a part of them is shortened. Steps
+    up to the `hidden` one are not shown."""
 
     goal: JsonObject
     history: str
     digests: Mapping[str, str]
     has_outlines: bool
+    hidden: int
 
 
 class HistoryText:
@@ -111,6 +113,7 @@ class HistoryText:
 
     def _begin(self, shown: Sequence[HistoryLine], hidden: EarlierSteps) -> None:
         """Make the text of the shown steps and of the facts of the hidden ones."""
+        self.hidden = hidden.last
         self._outcomes = _outcomes(hidden, self._most // 4)
         self._lines: list[HistoryLine] = []
         self._text, self._digest, self.has_outlines = "", TextDigest(), False
@@ -170,7 +173,7 @@ def _add(kept: _KeptText, steps: Sequence[StepLines]) -> PlanText:
     history.add(steps)
     text, digest = history.text()
     digests = {"goal": kept.goal_digest, "history": digest}
-    return PlanText(kept.goal, text, digests, kept.is_outline or history.has_outlines)
+    return PlanText(kept.goal, text, digests, kept.is_outline or history.has_outlines, history.hidden)
 
 
 def _size_of_facts(earlier: EarlierSteps, room: int) -> int:

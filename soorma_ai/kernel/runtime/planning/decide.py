@@ -261,7 +261,8 @@ class _DecisionSubject(Struct, frozen=True):
         if lookup.about:
             handling = self.handling
             stored = await handling.services.store.plans.steps(handling.plan.plan_id) if handling.stored else []
-            parts = find_parts([*stored, *handling.steps_recorded], lookup.about, RESULT_TOKENS * CHARS_PER_TOKEN)
+            steps, hidden = [*stored, *handling.steps_recorded], self.occasion.texts.plan.hidden
+            parts = find_parts(steps, lookup.about, RESULT_TOKENS * CHARS_PER_TOKEN, hidden)
             note = "" if parts else "No earlier step has these words."
             seen = {**view.seen, f"steps about {lookup.about}": parts} if parts else view.seen
             return replace(view, seen=seen, note=note, lookups=lookups)
