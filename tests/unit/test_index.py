@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import JsonObject, Same
+from soorma_ai.kernel.domain.values import JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.choices import index as module
 from soorma_ai.kernel.rules.choices.index import MOST_NODES, MOST_QUERY_TERMS, EventIndex, Query, impacts_of, index_of
 from unit.material import obj
@@ -57,7 +57,7 @@ def test_an_event_comes_later_for_what_only_its_not_for_names() -> None:
     assert best("order a lamp", plain, other)[:2] == ["lamp.a", "lamp.buy"]
     assert best("order a lamp as gift", plain, other)[:2] == ["lamp.buy", "lamp.a"]
     assert best("gift", plain, other) == []
-    impacts = impacts_of(Same(other))
+    impacts = impacts_of(identity_of(other))
     assert impacts["gift"] < 0 < impacts["lamp"]
 
 
@@ -133,9 +133,9 @@ def test_agents_that_keep_within_their_shares_change_nothing() -> None:
 
 
 def test_a_word_that_is_repeated_or_one_of_very_many_says_little() -> None:
-    once = impacts_of(Same(event("x", "Refund a payment.")))
-    often = impacts_of(Same(event("x", "Refund. " * 5_000)))
-    among_many = impacts_of(Same(event("x", WORDS)))
+    once = impacts_of(identity_of(event("x", "Refund a payment.")))
+    often = impacts_of(identity_of(event("x", "Refund. " * 5_000)))
+    among_many = impacts_of(identity_of(event("x", WORDS)))
     assert often["refund"] < 1.5 * once["refund"]
     assert among_many["refund"] < once["refund"]
     assert among_many["word7"] < once["refund"] / 5
@@ -147,7 +147,7 @@ def test_of_a_huge_schema_a_part_is_read(nested: bool) -> None:
     for number in range(40 if nested else 1):
         width = 30 if nested else 10_000
         schema = obj({f"p{number}_{at}": schema if at == 0 else {} for at in range(width)})
-    found = impacts_of(Same(event("wide", payload_schema=schema)))
+    found = impacts_of(identity_of(event("wide", payload_schema=schema)))
     assert len(found) < 4 * MOST_NODES
 
 
@@ -172,7 +172,7 @@ def test_where_too_many_events_share_a_term_it_decides_only_between_those_that_r
 
 
 def same(definitions: Sequence[EventDefinition]) -> tuple[Same[EventDefinition], ...]:
-    return tuple(map(Same, definitions))
+    return tuple(map(identity_of, definitions))
 
 
 def test_the_same_registrations_are_indexed_once_and_a_changed_one_shows_at_once() -> None:

@@ -270,7 +270,7 @@ def test_a_state_called_failed_fails_its_plan_unless_it_says_otherwise() -> None
     ],
 )
 def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: MachineView, kept: Any) -> None:
-    assert [(save.key, save.value) for save in of_kind(SaveValue, machine.keep_result(here))] == kept
+    assert [(save.key, save.value) for save in of_kind(SaveValue, machine.keep_result(here.plan, here.closed))] == kept
 
 
 @pytest.mark.parametrize(

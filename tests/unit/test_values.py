@@ -23,6 +23,7 @@ from soorma_ai.kernel.domain.values import (
     copy_json,
     derived_id,
     digest,
+    identity_of,
     is_storable,
     json_object,
     leaves,
@@ -277,3 +278,11 @@ def test_large_data_is_read_as_small_data_is(odd: object) -> None:
             return str(error)
 
     assert read(PAD) == read("")
+
+
+def test_an_identity_is_that_of_its_object_and_not_of_an_equal_one() -> None:
+    one, other = JsonObject(a=1), JsonObject(a=1)
+    found = {identity_of(one): "one", identity_of(other): "other", identity_of(None): "nothing"}
+    assert [found[identity_of(it)] for it in (one, other, None)] == ["one", "other", "nothing"]
+    assert identity_of(one)() is one
+    assert identity_of(None)() is None

@@ -4,15 +4,15 @@ import hashlib
 import json
 import re
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from datetime import timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
+from types import MethodType
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
-from msgspec import Struct
 from msgspec.json import Decoder, Encoder
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema
@@ -70,16 +70,22 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Same(Struct, Generic[T], frozen=True, eq=False):
-    """Identity of an object as a key: for values derived from a constant object."""
+# Key of a constant object; a call returns the object.
+Same: TypeAlias = Callable[[], T]
 
-    it: T
 
-    def __hash__(self) -> int:
-        return id(self.it)
+def identity_of(it: T) -> Same[T]:
+    """Return the identity of an object as a key, for values derived from a constant object. A bound method is hashed
+    and compared by the identity of its object, in C."""
+    return MethodType(_itself, it) if it is not None else _nothing
 
-    def __eq__(self, other: Any) -> bool:
-        return other.__class__ is Same and self.it is other.it
+
+def _itself(it: T) -> T:
+    return it
+
+
+def _nothing() -> Any:
+    return None
 
 
 def derived_id(*parts: str) -> str:

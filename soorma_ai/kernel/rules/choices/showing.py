@@ -13,7 +13,7 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Same
+from soorma_ai.kernel.domain.values import Same, identity_of
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer
 from soorma_ai.kernel.rules.prompting.outline import length_of
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size, size_of_text, spell, tokens_of
@@ -49,15 +49,15 @@ def description_beside(definition: EventDefinition) -> str:
 
 
 def size_of(name: str, definition: EventDefinition) -> ChoiceSize:
-    return _size(name, Same(definition))
+    return _size(name, identity_of(definition))
 
 
 @lru_cache(maxsize=16_384)
 def _size(name: str, same: Same[EventDefinition]) -> ChoiceSize:
-    line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
+    line = (length_of(name) + length_of(line_of(same()))) // CHARS_PER_TOKEN + 2
     if name.startswith(WAIT):
         return ChoiceSize(line, 0)
-    described = spell(description_beside(same.it)) + spell(show(same.it.payload_schema).plain)
+    described = spell(description_beside(same())) + spell(show(same().payload_schema).plain)
     return ChoiceSize(line, tokens_of(name + described) + 10)
 
 
@@ -155,12 +155,12 @@ def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: OfferR
 
 
 def _everything(offer: Offer, room: OfferRoom) -> Showing | None:
-    return _everything_in(Same(offer), room)
+    return _everything_in(identity_of(offer), room)
 
 
 @lru_cache(maxsize=64)
 def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
-    offer, lines, schemas = same.it, 0, 0
+    offer, lines, schemas = same(), 0, 0
     for name, definition in offer.choices.items():
         size = size_of(name, definition)
         lines, schemas = lines + size.line, schemas + size.schema
@@ -182,7 +182,7 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
         if cost <= left:
             wanted.append(name)
             left -= cost
-    fits = _lines_size(tuple(offer.choices), Same(offer)) <= room.tokens
+    fits = _lines_size(tuple(offer.choices), identity_of(offer)) <= room.tokens
     most = room.tokens if fits else int(AT_FIRST * room.tokens)
     lines = _fill(offer, most, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
     return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
@@ -211,7 +211,7 @@ def still_offered(before: Showing, offer: Offer) -> Showing:
 
 
 def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
-    same = Same(offer)
+    same = identity_of(offer)
     lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
     schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)
     return lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES
@@ -220,7 +220,7 @@ def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
 # Of hundreds of lines most are those of the decision before.
 @lru_cache(maxsize=64)
 def _lines_size(names: tuple[str, ...], same: Same[Offer]) -> int:
-    return sum(size_of(name, same.it.choices[name]).line for name in names)
+    return sum(size_of(name, same().choices[name]).line for name in names)
 
 
 def _with_hidden(schemas: tuple[str, ...], lines: tuple[str, ...], added: tuple[str, ...], offer: Offer) -> Showing:

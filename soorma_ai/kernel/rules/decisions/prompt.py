@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.choices.drafts import Material
 from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, WAIT, Offer
@@ -159,7 +159,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "agent": plain_name(plan.agent),
         "instructions": instructions,
         "strategy": strategy,
-        **_inputs_of_offer(Same(offer), showing, most is None or most > 1),
+        **_inputs_of_offer(identity_of(offer), showing, most is None or most > 1),
         "refers": occasion.texts.has_outlines,
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
@@ -175,7 +175,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
 @lru_cache(maxsize=64)
 def _inputs_of_offer(same: Same[Offer], showing: Showing, takes_several: bool) -> JsonObject:
     """Return the inputs that tell of the shown part of an offer. `takes_several`: several requests may be open."""
-    offer = same.it
+    offer = same()
     kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
     return {
         "choices": _lines(showing.lines, offer),
@@ -215,21 +215,21 @@ def _shows_all(showing: Showing) -> bool:
 
 
 def _lines(names: tuple[str, ...], offer: Offer) -> str:
-    return _lines_of(names, Same(offer)) if names else ""
+    return _lines_of(names, identity_of(offer)) if names else ""
 
 
 def _gates(names: tuple[str, ...], offer: Offer) -> str:
-    return _gates_of(names, Same(offer)) if names else ""
+    return _gates_of(names, identity_of(offer)) if names else ""
 
 
 @lru_cache(maxsize=64)
 def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
-    return fence_lines({name: line_of(same.it.choices[name]) for name in names})
+    return fence_lines({name: line_of(same().choices[name]) for name in names})
 
 
 @lru_cache(maxsize=64)
 def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
-    gated = (name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval)
+    gated = (name for name in names if not name.startswith(WAIT) and same().choices[name].approval)
     return ", ".join(map(name_in_prompt, gated))
 
 

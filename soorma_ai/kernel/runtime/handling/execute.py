@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Effect, Exp
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.schemas import describe
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold_recorded
@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter
 from soorma_ai.kernel.rules.waits.replies import CANCELLED, is_cancelled
 from soorma_ai.kernel.runtime.handling.breaker import keep_within
 from soorma_ai.kernel.runtime.handling.charges import Charges
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import CounterName, outcome_of
@@ -73,8 +73,7 @@ async def validate(handling: Handling) -> None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
             handling.rewrite(marked if one is effect else one for one in handling.recorded)
             continue
-        await check_ahead(event.tenant_id, definition.payload_schema, event.data)
-        if faults := violations(definition.payload_schema, event.data):
+        if faults := await check(event.tenant_id, definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
         if effect.is_cleared:
             continue

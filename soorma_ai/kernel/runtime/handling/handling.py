@@ -72,7 +72,7 @@ class Handling:
     is the present one. Some behind them, `in_vain`, were handled too, and will be again."""
 
     def __init__(self, delivery: Delivery, services: Services, bill: Charges) -> None:
-        self.delivery = delivery
+        self.delivery, self.event, self.agent = delivery, delivery.event, delivery.agent
         self.deliveries: tuple[Delivery, ...] = (delivery,)
         self.in_vain: tuple[Delivery, ...] = ()
         self.is_put_off = False
@@ -148,7 +148,7 @@ class Handling:
         return self._closed_with is not None
 
     def must_be_open(self) -> None:
-        if self.is_closed:
+        if self._closed_with is not None:
             raise LocalProtocolError(
                 f"the handler of {self.event.type!r} has ended, and its context with it; await what it began in it, "
                 "or publish from outside with platform.publish()"
@@ -169,14 +169,6 @@ class Handling:
             self._memory = MemoryInHand(self.services.store.memory)
 
         return roll_back
-
-    @property
-    def event(self) -> EventEnvelope:
-        return self.delivery.event
-
-    @property
-    def agent(self) -> str:
-        return self.delivery.agent
 
     @property
     def lineage(self) -> Lineage:
@@ -308,7 +300,7 @@ class Handling:
 
     @property
     def plan(self) -> PlanRecord:
-        return self.state.plan
+        return self._state.plan if self._state is not None else self.state.plan
 
     @property
     def has_plan(self) -> bool:

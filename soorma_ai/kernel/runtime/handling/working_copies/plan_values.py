@@ -20,6 +20,7 @@ class PlanValues:
         self._stored = stored
         self._taken: dict[ValueKind, dict[str, Json]] = {}
         self._machine: dict[str, StateConfig] | None = None
+        self._declares = False
 
     @property
     def results(self) -> dict[str, Json]:
@@ -49,12 +50,13 @@ class PlanValues:
     def machine(self) -> dict[str, StateConfig]:
         if self._machine is None:
             stored = self._stored.get(_MACHINE)
-            written = stored.items() if isinstance(stored, dict) else ()
-            self._machine = states_of({name: config for name, config in written if isinstance(config, dict)})
+            written = stored if isinstance(stored, dict) else {}
+            configs = {name: config for name, config in written.items() if isinstance(config, dict)}
+            self._machine = states_of(configs) if configs else {}
         return self._machine
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
-        self._machine = dict(machine)
+        self._machine, self._declares = dict(machine), True
 
     def put(self, kind: ValueKind, values: dict[str, Json]) -> None:
         """Put these values in the place of all others of their kind."""
@@ -71,9 +73,9 @@ class PlanValues:
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
         """Return the changes. Raise LocalProtocolError for a value other than JSON."""
         kinds, now = {*self._taken}, dict[tuple[ValueKind, str], Json]()
-        if self._machine is not None:
+        if self._declares:
             kinds.add(ValueKind.MACHINE)
-        if self._machine:
+        if self._declares and self._machine:
             written: JsonObject = {name: config.model_dump(mode="json") for name, config in self._machine.items()}
             now[_MACHINE] = written
         for kind, values in self._taken.items():
