@@ -146,9 +146,23 @@ def test_a_long_goal_is_told_in_outline_and_can_be_referred_to() -> None:
 def test_what_just_happened_is_not_told_a_second_time() -> None:
     came = step(StepKind.REPLIED, "part.asked", {"ok": 1}, "ok")
     told = inputs(came, trigger=Trigger("It was answered.", {"ok": 1}))
-    assert told["history"] == ""
-    assert told["trigger"]["text"] == "It was answered." and '{"ok":1}' in told["trigger"]["data"]
-    assert "part.asked answered" in inputs(came, trigger=Trigger("Something else."))["history"]
+    assert told["history"] == 'step0: part.asked answered (ok). <data>{"ok":1}</data>'
+    assert told["trigger"] == {"text": "It was answered.", "said": "", "data": "", "at": "step0"}
+    assert "Now: It was answered. See step0." in PromptFiles().render(DECIDE, told).parts["user"]
+    other = inputs(came, trigger=Trigger("Something else."))
+    assert other["history"] == told["history"] and other["trigger"]["at"] == ""
+
+
+def test_what_just_happened_stands_at_the_end_if_the_history_does_not_have_all_of_it() -> None:
+    large = step(StepKind.REPLIED, "part.asked", {"text": "x" * 9_000}, "ok")
+    told = inputs(large, trigger=Trigger("It was answered.", large.data))
+    assert told["history"] == "" and told["trigger"]["at"] == ""
+    assert told["trigger"]["data"].startswith("step0, in outline: <data>")
+    small = step(StepKind.ANSWERED, "part.asked", {"text": "x" * 900}, "reject: too much")
+    trigger = Trigger("A person rejected part.asked.", small.data, said="too much")
+    told = inputs(small, trigger=trigger, history_tokens=60)
+    assert "x" * 900 not in told["history"] and told["trigger"]["at"] == ""
+    assert "x" * 900 in told["trigger"]["data"] and "too much" in told["trigger"]["said"]
 
 
 def test_of_the_results_of_a_join_none_is_cut_off_by_those_before_it_and_none_is_told_twice() -> None:

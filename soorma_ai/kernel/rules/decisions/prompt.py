@@ -91,14 +91,17 @@ class Occasion(Struct, frozen=True, dict=True):
     def texts(self) -> "OccasionTexts":
         """Return the goal, the history and the trigger as a model is told them."""
         steps, trigger = self.history, self.trigger
-        tell, told, step = tell_plan, steps, None
         if trigger.join_id is not None:
-            tell, told = tell_parts_of, [step for step in steps if step.join_id != trigger.join_id]
-        elif steps and trigger.data is not None and steps[-1].brings(trigger.data):
-            told, step = steps[:-1], steps[-1]
-        text, data = tell(self.plan, told, self.history_tokens, self.earlier), _data_of(trigger, step)
-        is_of_step = step is not None or trigger.join_id is not None
-        return OccasionTexts(text, data, text.has_outlines or is_outline(data), is_of_step)
+            others = [step for step in steps if step.join_id != trigger.join_id]
+            text = tell_parts_of(self.plan, others, self.history_tokens, self.earlier)
+            return OccasionTexts(text, _data_of(trigger, None), is_of_step=True)
+        step = steps[-1] if steps and trigger.data is not None and steps[-1].brings(trigger.data) else None
+        line = step.lines.whole if step and step.is_told_whole else None
+        told = steps[:-1] if step and not line else steps
+        text = tell_plan(self.plan, told, self.history_tokens, self.earlier)
+        if step and line and text.last is line:
+            return OccasionTexts(text, "", is_of_step=True, at=f"step{step.ordinal}")
+        return OccasionTexts(text, _data_of(trigger, step), is_of_step=step is not None)
 
     @property
     def made(self) -> StoredInputs:
@@ -123,13 +126,18 @@ class ModelView(Struct, frozen=True):
 
 
 class OccasionTexts(Struct, frozen=True):
-    """Texts about an occasion. `has_outlines`: some value is told in outline; `is_of_step`: the data of the trigger
-    stand in steps."""
+    """Texts about an occasion. `is_of_step`: the data of the trigger stand in steps; `at` is the step whose line in the
+    history has them, and then the `trigger` has none."""
 
     plan: PlanText
     trigger: str
-    has_outlines: bool
     is_of_step: bool
+    at: str = ""
+
+    @property
+    def has_outlines(self) -> bool:
+        """Tell whether some value is told in outline."""
+        return self.plan.has_outlines or is_outline(self.trigger)
 
 
 def tell(occasion: Occasion) -> JsonObject:
@@ -140,8 +148,9 @@ def tell(occasion: Occasion) -> JsonObject:
         "history": told.plan.history,
         "trigger": {
             "text": with_name(trigger.text, trigger.name),
-            "said": fence(trigger.said, SAYING_CHARS) if trigger.said else "",
+            "said": fence(trigger.said, SAYING_CHARS) if trigger.said and not told.at else "",
             "data": told.trigger,
+            "at": told.at,
         },
         "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
     }
