@@ -1,8 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, TypeVar
@@ -375,13 +374,17 @@ def current_handling() -> Handling | None:
     return _current.get()
 
 
-@contextmanager
-def in_hand(handling: Handling) -> Generator[None]:
-    token = _current.set(handling)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class InHand:
+    """Scope of a handler: its handling is the current one."""
+
+    def __init__(self, handling: Handling) -> None:
+        self._handling = handling
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._handling)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def must_be_outside() -> None:
