@@ -131,10 +131,10 @@ def copy_of_json(value: object) -> JsonObject | None:
     if value.__class__ is dict and not value:
         return {}
     copied = _copy_by_text(value)
-    return cast(JsonObject, copied) if isinstance(copied, dict) else None
+    return copied if copied.__class__ is dict else None
 
 
-def _copy_by_text(value: object) -> object:
+def _copy_by_text(value: object) -> Any:
     """Return the equal value of a value's text; None for a value with another or none."""
     try:
         copied = _decode(_encode(value))
@@ -195,7 +195,7 @@ def copy_json(value: T) -> T:
     if not isinstance(value, _CONTAINERS):
         return value
     copied = _copy_by_text(value)
-    return cast(T, deepcopy(value) if copied is None else copied)
+    return cast(T, deepcopy(value)) if copied is None else copied
 
 
 def digest(value: Json) -> str:
