@@ -126,8 +126,13 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
     takers = () if heard.is_untaken or found.was_untaken else [watch(put, event, now) for put in heard.takers]
     if heard.is_untaken and not found.was_untaken:
         meets = (*meets, *keep(event, found.expected))
-    puts = {put.agent: put for put in (*heard.listeners, *takers, *meets) if isinstance(put, Put)}
-    return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
+    puts, others = dict[str, Put](), list[Effect]()
+    for effect in (*heard.listeners, *takers, *meets):
+        if type(effect) is Put:
+            puts[effect.agent] = effect
+        else:
+            others.append(effect)
+    return (*others, *puts.values())
 
 
 def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:
