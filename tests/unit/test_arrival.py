@@ -107,7 +107,7 @@ def test_who_takes_an_event_owns_it_and_a_goal_belongs_to_the_plan_that_it_begin
 
 
 def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and_others_hear_it_too() -> None:
-    heard = EventTargets((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
+    heard = EventTargets((Put("planner", "r-1"), Put("audit", "r-1")), expectation_id="q-1")
     effects = arrive(heard, NamedRows(expectation("q-1")), reply("r-1", "q-1"), NOW)
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
 
