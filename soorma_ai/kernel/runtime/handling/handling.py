@@ -90,8 +90,7 @@ class Handling:
         # The plan as it is stored, and with all that is recorded.
         self._stored: PlanState | None = None
         self._state: PlanState | None = None
-        # Recorded, and to be folded when the state is read.
-        self._unfolded: list[Effect] = []
+        self._unfolded: list[Effect] = []  # recorded since the last read of the state
         self._touched = False
         self._values: PlanValues | None = None
         self._memory = MemoryInHand(services.store.memory)
@@ -295,10 +294,9 @@ class Handling:
         state = self._state
         if state is None:
             raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
-        if self._unfolded:
-            for effect in self._unfolded:
-                state = fold_effect(state, effect)
-            self._state, self._unfolded = state, []
+        for effect in self._unfolded:
+            state = fold_effect(state, effect)
+        self._state, self._unfolded = state, []
         return state
 
     @property
