@@ -148,17 +148,15 @@ async def decide(
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
-async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, list[StepLines]]:
+async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, Sequence[StepLines]]:
     """Return the plan's steps from this one on, those that were just recorded included, and the facts of those
     before."""
-    histories, plans = handling.services.histories, handling.services.store.plans
-    earlier, stored = EarlierSteps(), list[StepLines]()
+    services, recorded = handling.services, handling.steps_recorded
     if handling.stored is not None:
-        earlier, known = await histories.read(plans, handling.stored, first)
-        stored += known
-    recorded = [StepLines(step) for step in handling.steps_recorded]
-    earlier = add_earlier(earlier, [step for step in recorded if step.ordinal < first])
-    return earlier, [*stored, *(step for step in recorded if step.ordinal >= first)]
+        return await services.histories.read(services.store.plans, handling.stored, first, recorded)
+    told = [StepLines(step) for step in recorded]
+    earlier = add_earlier(EarlierSteps(), [step for step in told if step.ordinal < first])
+    return earlier, [step for step in told if step.ordinal >= first]
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
