@@ -251,9 +251,8 @@ def test_the_prompt_says_no_word_of_what_is_not_offered_and_its_beginning_stays_
 def test_whoever_draws_a_plan_is_told_by_which_names_transitions_know_what_comes_back() -> None:
     agent = DiscoveredAgent("a", "a", "", "1", (), AgentKind.TOOL, ((EventRole.TAKES, EVENT),))
     material = gather_material("orders", [agent], [], [FACT], {"type": "object"})
-    told: Any = plan_inputs(
-        plan(), instructions="Be quick.", custom_context={}, material=material, spent=Spent(actions=3)
-    ).values
+    occasion = Occasion(plan(), Trigger(), spent=Spent(actions=3))
+    told: Any = plan_inputs(occasion, instructions="Be quick.", material=material).values
     (asked,) = told["requests"]
     assert within(asked["named"]) == '{"called":"part.asked","description":"Makes a part."}' and asked["answer"] == ""
     assert asked["after"] == "part.asked.completed, part.asked.failed, part.asked.timeout"
@@ -313,7 +312,8 @@ def test_whatever_others_wrote_stands_between_fences_when_a_whole_plan_is_drawn(
     promised: Any = {"description": MARK}
     material = gather_material("orders", [agent], [], [WRITTEN_BY_OTHERS], promised)
     drawn = replace(plan(), goal_data={MARK: MARK})
-    told = plan_inputs(drawn, instructions="", custom_context={MARK: MARK}, material=material, spent=Spent())
+    occasion = Occasion(drawn, Trigger(), custom_context={MARK: MARK}, remembered=({MARK: MARK},))
+    told = plan_inputs(occasion, instructions="", material=material)
     inside, outside = marks(told.values)
     assert inside >= 15 and outside == 0
 

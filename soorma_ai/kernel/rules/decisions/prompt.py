@@ -44,7 +44,7 @@ _OF_ROWS = frozenset({"goal", "history", "trigger", "remembered"})
 _OF_LOOKUPS = frozenset({"added", "added_gated", "hidden", "note"})
 _OWN = _OF_LOOKUPS | {"custom_context", "seen", "remaining_actions", "at_once", "today", "trigger"}
 _OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
-_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
+_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remembered", "remaining_actions", "today"})
 GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
 
 
@@ -152,8 +152,16 @@ def tell(occasion: Occasion) -> JsonObject:
             "data": told.trigger,
             "at": told.at,
         },
-        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
+        "remembered": _memories_of(occasion),
     }
+
+
+def _context_of(occasion: Occasion) -> str:
+    return fence(occasion.custom_context) if occasion.custom_context else ""
+
+
+def _memories_of(occasion: Occasion) -> str:
+    return fence_rows(occasion.remembered) if occasion.remembered else ""
 
 
 def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instructions: str, strategy: str) -> Inputs:
@@ -170,7 +178,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "strategy": strategy,
         **_inputs_of_offer(identity_of(offer), showing, most is None or most > 1),
         "refers": occasion.texts.has_outlines,
-        "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
+        "custom_context": _context_of(occasion),
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
         "remaining_actions": left,
@@ -242,30 +250,23 @@ def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
     return ", ".join(map(name_in_prompt, gated))
 
 
-def plan_inputs(
-    plan: PlanRecord,
-    *,
-    instructions: str,
-    custom_context: JsonObject,
-    material: Material,
-    spent: Spent,
-    today: str = "",
-) -> Inputs:
+def plan_inputs(occasion: Occasion, *, instructions: str, material: Material) -> Inputs:
     """Return the inputs that the plan prompt declares."""
-    offer = material.offer
+    plan, offer = occasion.plan, material.offer
     values: JsonObject = {
         "agent": plain_name(plan.agent),
         "instructions": instructions,
         "goal": {"name": name_in_prompt(plan.goal_event), "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
-        "custom_context": fence(custom_context) if custom_context else "",
+        "custom_context": _context_of(occasion),
+        "remembered": _memories_of(occasion),
         "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
         "waits": [
             {"named": _name(one.definition), "schema": fence(show(one.definition.payload_schema).told)}
             for one in offer.waits
         ],
         "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
-        "remaining_actions": _actions_left(plan, spent),
-        "today": today,
+        "remaining_actions": _actions_left(plan, occasion.spent),
+        "today": occasion.today,
     }
     return Inputs(values, _OWN_OF_PLAN)
 

@@ -140,12 +140,17 @@ async def decide(
         in_flight=handling.in_flight,
         today=settings.today(handling.services.clock.now()),
     )
-    if settings.recall is not None:
-        words = " ".join(text for text, _ in query_about(occasion, "").parts)
-        occasion = replace(occasion, remembered=await settings.recall(handling, words))
+    occasion = await _with_memories(handling, settings, occasion)
     view = ModelView(await _show_now(handling, settings, offer, occasion))
     inquiry = _DecisionSubject(handling, settings, offer, occasion, question).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
+
+
+async def _with_memories(handling: Handling, settings: PlannerSettings, occasion: Occasion) -> Occasion:
+    if settings.recall is None:
+        return occasion
+    words = " ".join(text for text, _ in query_about(occasion, "").parts)
+    return replace(occasion, remembered=await settings.recall(handling, words))
 
 
 async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, Sequence[StepLines]]:
@@ -292,20 +297,21 @@ async def draft(
         await run_in_slices(tenant_id, review(drawn, material, plan.goal_data))
         return drawn
 
-    occasion = Occasion(plan, Trigger(""), spent=handling.state.spent)
-    shown = await _narrow(material, settings, occasion, services.clock)
-    inputs = plan_inputs(
+    occasion = Occasion(
         plan,
-        instructions=settings.instructions,
-        custom_context=custom,
-        material=shown,
-        spent=occasion.spent,
+        Trigger(""),
+        custom_context={**handling.values.session, **custom},
+        spent=handling.state.spent,
         today=settings.today(services.clock.now()),
     )
+    occasion = await _with_memories(handling, settings, occasion)
+    shown = await _narrow(material, settings, occasion, services.clock)
+    inputs = plan_inputs(occasion, instructions=settings.instructions, material=shown)
     prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(PlanChange(replace(plan, prompt=services.prompts.label(PLAN))))
     facts = QuestionFacts(plan.goal_data)
-    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, facts=facts)
+    memories = occasion.remembered
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, remembered=memories, facts=facts)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
