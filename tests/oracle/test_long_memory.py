@@ -187,7 +187,9 @@ async def test_an_early_fact_is_shown_or_found_by_one_lookup_at_the_last_of_100_
         client = platform.as_user(tenant_id="default", user_id="u")
         plan = await client.submit("work.wanted", scenario.goal)
         if scenario.asks_first:
-            await client.answer((await plan.next_wait()).wait_id, {"text": RULE})
+            asked = await plan.next_wait()
+            assert asked is not None
+            await client.answer(asked.wait_id, {"text": RULE})
         result = await plan.result(timeout=100)
     assert result == {"fact": scenario.fact}
     assert reader.lookups == (0 if scenario.stands_there else 1)
