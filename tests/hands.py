@@ -6,13 +6,21 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanState
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.plan_states import StateInHand
 from soorma_ai.kernel.sql.plans import SqlPlans
 from soorma_ai.kernel.sql.tables import plans
 
 
 def compare() -> None:
     """Compare from now on, in all stores of this process."""
+    _compare_alone()
+    _compare_beside_others()
+
+
+def _compare_alone() -> None:
     held = SqlPlans.state
 
     @wraps(held)
@@ -21,10 +29,29 @@ def compare() -> None:
         database = self.database
         if database.states is not None and database.is_settled:
             read = await database.read(lambda db: plans.state(db, plan_id, event_id))
-            must_be_equal(found, read[0] if read else None, event_id)
+            must_be_equal(found, whole(read), event_id)
         return found
 
     SqlPlans.state = state  # type: ignore[method-assign]
+
+
+def _compare_beside_others() -> None:
+    since = plans.state_since
+
+    @wraps(since)
+    def state_since(
+        db: Reader, in_hand: StateInHand | None, plan_id: str, event_id: str = ""
+    ) -> tuple[StateInHand, Spent] | None:
+        found = since(db, in_hand, plan_id, event_id)
+        if in_hand is not None:
+            must_be_equal(whole(found), whole(plans.state(db, plan_id, event_id)), event_id)
+        return found
+
+    plans.state_since = state_since
+
+
+def whole(found: tuple[StateInHand, Spent] | None) -> PlanState | None:
+    return replace(found[0].state, spent=found[1]) if found else None
 
 
 # Each is called with a difference.

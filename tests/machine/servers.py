@@ -6,7 +6,7 @@ No other thread has a say: what is asked for in one turn of the loop is one grou
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -165,7 +165,7 @@ class OneThreadServerDatabase(Database):
     async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         loop = asyncio.get_running_loop()
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
-        connection.holder, connection.features = next(_holders), ALL_FEATURES
+        connection.holder, connection.features, connection.keeps_plans = next(_holders), ALL_FEATURES, True
         self._writer = self.mortal = MortalWriter(
             connection,
             StatementLimit(STATEMENT_SECONDS),
@@ -173,6 +173,7 @@ class OneThreadServerDatabase(Database):
             ending=self._ending,
             on_commit=self.on_commit,
             forget=self._forget,
+            settle=partial(self.settle, connection),
         )
         await self.mortal.do(tidy)
         await self.write(lambda db: leases.void(db, [row[0] for row in db.execute(_OF_OTHERS, (db.holder,))]))

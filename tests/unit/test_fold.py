@@ -148,7 +148,7 @@ def test_a_plan_begins_with_its_first_row_wherever_that_stands_in_its_transactio
     rows: list[PlanRow] = [HandlingEnd(("goal",)), SavePlan(begun, None), AppendStep(step(0)), AppendStep(step(1))]
     states.apply(changes(*(("p-1", row, 1) for row in rows)))
     found = states.find("p-1")
-    assert found is not None and (found.plan, len(found.recent)) == (begun, 2)
+    assert found is not None and (found.state.plan, len(found.state.recent)) == (begun, 2)
 
 
 def test_amounts_of_a_tree_are_those_of_its_last_change() -> None:

@@ -41,7 +41,8 @@ class _GroupSplit(Exception):
 class PostgresWriter:
     """Writer of one connection. One `is_beside` others takes no common lock. `begun` is called at the start of each
     transaction, with the number of the registry, and `ending` at its end, with one more statement as a possible result;
-    both may be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept."""
+    both may be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept. `settle`
+    is called after a transaction, on the loop's thread, before anything else learns of its end."""
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class PostgresWriter:
         ending: Callable[[Connection], str] = lambda db: "",
         on_commit: Callable[[bool], None] | None = None,
         forget: Callable[[], None] = lambda: None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection = connection
         self._limit = limit
@@ -59,6 +61,7 @@ class PostgresWriter:
         self._ending = ending
         self._on_commit = on_commit
         self._forget = forget
+        self._settle_states = settle
         self._loop = asyncio.get_running_loop()
         # Nothing that follows from a commit belongs to whoever asked for it.
         self._context = copy_context()
@@ -103,6 +106,7 @@ class PostgresWriter:
 
     def _settle(self, group: list[Job[Any]]) -> None:
         """Answer the callers, on the loop's thread."""
+        self._call(self._settle_states)
         for job in group:
             job.answer()
         for job in group:
@@ -185,7 +189,7 @@ class PostgresWriter:
 
     def _commit(self, group: list[Job[Any]], last: str, *, wrote: bool) -> StoreUnavailable | None:
         try:
-            self.connection.raw.execute(f"{last}; COMMIT".encode())
+            self.connection.commit(last)
         except psycopg.Error as error:
             is_lost = self.connection.is_lost
             self._undo(group)
@@ -210,9 +214,13 @@ class PostgresWriter:
         db, before = self.connection, ""
         for job in group:
             db.raw.execute(f"{before}{db.act(job.acting)}; SAVEPOINT job".encode())
-            if not self._run(job):
+            changes = db.take_changes()
+            if self._run(job):
+                changes.extend(db.take_changes())
+            else:
                 db.execute("ROLLBACK TO job")
                 self._forget()
+            db.plan_changes = changes
             before = "RELEASE job; "
 
     def _run(self, job: Job[Any]) -> bool:
@@ -232,6 +240,7 @@ class PostgresWriter:
         """Roll back. Results are taken back before anything is done again."""
         # First what others wait for.
         self.connection.undo()
+        self.connection.take_changes()
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])
         self._forget()
         self.connection.let_go()
