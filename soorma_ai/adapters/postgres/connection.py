@@ -35,7 +35,7 @@ _REGISTRY = "SELECT registry FROM meta"
 
 class Connection(family.Connection):
     """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread.
-    `on_connect` is called for each connection made to the server, by the thread that makes it."""
+    `on_reconnect` is called for each connection made in the place of a lost one, by the thread that makes it."""
 
     taking = "FOR UPDATE OF inbox SKIP LOCKED"
     is_far_from_hands = True
@@ -46,10 +46,11 @@ class Connection(family.Connection):
         url: str,
         loop: asyncio.AbstractEventLoop,
         limit: StatementLimit | None = None,
-        on_connect: Callable[[], None] = lambda: None,
+        on_reconnect: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
-        self._on_connect = on_connect
+        self._on_reconnect = on_reconnect
+        self._was_connected = False
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
@@ -81,7 +82,9 @@ class Connection(family.Connection):
         when there is none. Raise psycopg.Error."""
         if self._raw is None or self._raw.closed:
             self._raw = connect(self._url, self._limit)
-            self._on_connect()
+            if self._was_connected:
+                self._on_reconnect()
+            self._was_connected = True
         self._patience = LOOP_WITHIN
         found = self._raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
