@@ -6,7 +6,7 @@ No other thread has a say: what is asked for in one turn of the loop is one grou
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,6 +42,9 @@ _AUDITED = """
         old_value TEXT, new_value TEXT
     );
     CREATE FUNCTION audit.note_plan() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$ BEGIN
+        IF TG_OP = 'UPDATE' AND to_jsonb(OLD) - 'place' = to_jsonb(NEW) - 'place' THEN
+            RETURN NULL;
+        END IF;
         IF TG_OP = 'INSERT' THEN
             INSERT INTO audit.row_change (what, id, new_status, new_value)
             VALUES ('plan', NEW.plan_id, NEW.status, NEW.version);
@@ -166,15 +169,8 @@ class OneThreadServerDatabase(Database):
         loop = asyncio.get_running_loop()
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
         connection.holder, connection.features, connection.keeps_plans = next(_holders), ALL_FEATURES, True
-        self._writer = self.mortal = MortalWriter(
-            connection,
-            StatementLimit(STATEMENT_SECONDS),
-            begun=self._forget_changes,
-            ending=self._ending,
-            on_commit=self.on_commit,
-            forget=self._forget,
-            settle=partial(self.settle, connection),
-        )
+        limit = StatementLimit(STATEMENT_SECONDS)
+        self._writer = self.mortal = MortalWriter(connection, limit, self._hooks_of(connection))
         await self.mortal.do(tidy)
         await self.write(lambda db: leases.void(db, [row[0] for row in db.execute(_OF_OTHERS, (db.holder,))]))
 

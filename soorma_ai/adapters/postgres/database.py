@@ -17,7 +17,7 @@ from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.notifications import Notification, join
 from soorma_ai.adapters.postgres.readers import Readers
-from soorma_ai.adapters.postgres.writer import PostgresWriter
+from soorma_ai.adapters.postgres.writer import PostgresWriter, TransactionHooks
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.ports import Delivery, Hands
@@ -88,15 +88,7 @@ class Database(database.Database):
             return
         connection = self._connection(loop)
         connection.keeps_plans = True
-        self._writer = PostgresWriter(
-            connection,
-            self._limit,
-            begun=self._forget_changes,
-            ending=self._ending,
-            on_commit=self.on_commit,
-            forget=self._forget,
-            settle=partial(self.settle, connection),
-        )
+        self._writer = PostgresWriter(connection, self._limit, self._hooks_of(connection))
         listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds(), self._limit)
         self._writer.connection.holder = listener.number
         beside = self._connection(loop)
@@ -162,6 +154,15 @@ class Database(database.Database):
         made = Connection(self._url, loop, self._limit, self._in_hand.give_up)
         made.features = self.features
         return made
+
+    def _hooks_of(self, writing: Connection) -> TransactionHooks:
+        return TransactionHooks(
+            begin=self._forget_changes,
+            end=self._ending,
+            forget=self._forget,
+            settle=partial(self.settle, writing),
+            on_commit=self.on_commit,
+        )
 
     def _prepare(self) -> None:
         with connection_to(self._url) as made:

@@ -5,12 +5,13 @@ the row. Each commit moves the places of the plans that it changes.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import HandlingEnd, PlanRow, PlanState
 from soorma_ai.kernel.rules.fold import fold
@@ -41,6 +42,13 @@ class StateInHand(Struct, frozen=True):
     state: PlanState
     size: int
     place: PlanPlace | None = None
+
+
+def oldest_first(opened: Mapping[str, Expectation]) -> Mapping[str, Expectation]:
+    """Return open expectations oldest first."""
+    if len(opened) < 2:
+        return opened
+    return {one.id: one for one in sorted(opened.values(), key=lambda one: (one.opened_at, one.id))}
 
 
 class PlanChanges(Struct):

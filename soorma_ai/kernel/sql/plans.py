@@ -18,7 +18,7 @@ from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import StorePart, reading
-from soorma_ai.kernel.sql.plan_states import StateInHand
+from soorma_ai.kernel.sql.plan_states import StateInHand, oldest_first
 from soorma_ai.kernel.sql.tables import budget, inbox, receivers, tasks
 from soorma_ai.kernel.sql.tables import expectations as expected
 from soorma_ai.kernel.sql.tables import plans as rows
@@ -78,7 +78,7 @@ class SqlPlans(StorePart):
             return await self._read_state(plan_id, event_id)
         if event_id and event_id not in held.met and (met := await self.find_met(plan_id, event_id)):
             held = fold(held, [Expect(met)])
-        return replace(held, open=rows.in_order(held.open), spent=await self._find_spent(held.plan.root_plan_id))
+        return replace(held, open=oldest_first(held.open), spent=await self._find_spent(held.plan.root_plan_id))
 
     def _find_owned(self, plan_id: str) -> PlanState | None:
         """Return the state in hand of a plan that no other process changes."""

@@ -33,7 +33,7 @@ from soorma_ai.kernel.sql.codec import (
     spell,
 )
 from soorma_ai.kernel.sql.connection import Connection, Reader
-from soorma_ai.kernel.sql.plan_states import PlanPlace, StateInHand
+from soorma_ai.kernel.sql.plan_states import PlanPlace, StateInHand, oldest_first
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
 # Bytes up to which a step stands whole in its row.
@@ -125,7 +125,7 @@ def state_since(
     if event_id and event_id not in found.met and (met := expectations.find_met(db, plan_id, event_id)):
         found = fold(found, [Expect(met)])
     spent = Spent() if amounts[0] is None else budget.read_amounts(amounts)
-    return replace(in_hand, state=replace(found, open=in_order(found.open))), spent
+    return replace(in_hand, state=replace(found, open=oldest_first(found.open))), spent
 
 
 def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[StateInHand, Spent] | None:
@@ -146,19 +146,12 @@ def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[StateInHand, Sp
     read = PlanState(
         PLAN.record(body),
         {(one.kind, one.key): one.value for one in values},
-        in_order({one.id: one for one in opened}),
+        oldest_first({one.id: one for one in opened}),
         {one.met_by: one for one in closed if one.met_by is not None},
         {mark: StepMark(count, note or "") for mark, note, _, _, _, count, *_ in found["mark"]},
         _read_joins(found["came"], found["fired"]),
     )
     return StateInHand(read, size, PlanPlace(seq, number)), next(spent, Spent())
-
-
-def in_order(opened: Mapping[str, Expectation]) -> Mapping[str, Expectation]:
-    """Return open expectations oldest first."""
-    if len(opened) < 2:
-        return opened
-    return {one.id: one for one in sorted(opened.values(), key=lambda one: (one.opened_at, one.id))}
 
 
 def _read_joins(came: Iterable[Sequence[Any]], fired: Iterable[Sequence[Any]]) -> dict[str, JoinProgress]:
