@@ -107,7 +107,7 @@ def test_an_event_goes_to_its_takers_and_a_goal_goes_last_to_the_plan_it_begins(
 
 
 def test_an_expected_event_goes_to_its_plan_and_to_other_subscribers_too() -> None:
-    heard = EventTargets((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
+    heard = EventTargets((Put("planner", "r-1"), Put("audit", "r-1")), expectation_id="q-1")
     effects = arrive(heard, NamedRows(expectation("q-1")), reply("r-1", "q-1"), NOW)
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
 

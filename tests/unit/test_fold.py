@@ -146,7 +146,7 @@ def test_a_plan_starts_with_its_first_row_at_any_place_in_its_transaction() -> N
     rows: list[PlanRow] = [HandlingEnd(("goal",)), SavePlan(begun, None), AppendStep(step(0)), AppendStep(step(1))]
     states.apply(changes(*(("p-1", row, 1) for row in rows)))
     found = states.find("p-1")
-    assert found is not None and (found.plan, len(found.recent)) == (begun, 2)
+    assert found is not None and (found.state.plan, len(found.state.recent)) == (begun, 2)
 
 
 def test_the_spending_of_a_tree_is_that_of_its_last_change() -> None:

@@ -27,7 +27,7 @@ from soorma_ai.kernel.rules.prompting.history import (
     show_result,
 )
 from soorma_ai.kernel.rules.prompting.outline import length_of
-from soorma_ai.kernel.rules.prompting.plan_text import HistoryText, tell_parts_of, tell_plan
+from soorma_ai.kernel.rules.prompting.plan_text import MOST_BY_WORDS, HistoryText, tell_parts_of, tell_plan
 from soorma_ai.kernel.rules.prompting.references import brings_result
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text
 from unit.kit import NOW, plan
@@ -49,9 +49,12 @@ def history_lines(
 
 
 def body(lines: Sequence[HistoryLine]) -> list[HistoryLine]:
-    """The lines before the summary of hidden steps."""
-    end = next((at for at, line in enumerate(lines) if COUNT.fullmatch(line.text)), len(lines))
-    return [*lines[:end]]
+    """The lines about single steps, without those about hidden ones."""
+    return [line for line in lines if re.match(r"step\d", line.text)]
+
+
+def outcomes_in(lines: Sequence[HistoryLine]) -> list[str]:
+    return [line.text for line in lines if not re.match(r"step\d", line.text)]
 
 
 def hidden_in(lines: Sequence[HistoryLine]) -> int:
@@ -129,18 +132,18 @@ def test_the_history_is_within_its_room_and_each_result_is_json_under_its_step(s
 @settings(max_examples=25)
 @given(plans, st.integers(400, 8_000))
 def test_a_new_step_is_appended_until_the_room_is_spent(steps: list[Step], room: int) -> None:
-    """Then the history is retold in half of the room, and the next retelling needs as much new text."""
+    """Then the history is retold in half of the room, at most once for each half of a room of new text."""
     before: list[HistoryLine] = []
-    since = 0
+    most = told_anew = 0
     for count, one in enumerate(steps, 1):
         lines = history_lines(steps[:count], room)
-        since += min(length_of(one.data), RESULT_TOKENS * CHARS_PER_TOKEN) + min(length_of(one.note), SAYING_CHARS)
-        since += 250
-        if body(lines)[: len(before)] != before:
+        most += min(length_of(one.data), RESULT_TOKENS * CHARS_PER_TOKEN) + min(length_of(one.note), SAYING_CHARS)
+        most += 250
+        if lines[: len(before)] != before:
             assert size(lines) <= room * CHARS_PER_TOKEN // 2 + 60
-            assert since > room * CHARS_PER_TOKEN // 2 - 60
-            since = 0
-        before = body(lines)
+            told_anew += 1
+            assert told_anew <= most // (room * CHARS_PER_TOKEN // 2 - 60) - 1
+        before = lines
     assert history_lines(steps, room) == history_lines([*steps], room)
 
 
@@ -158,7 +161,17 @@ def test_a_growing_history_equals_one_built_at_once(steps: list[Step], room: int
         fresh.add([StepLines(one) for one in steps[hidden:count]])
         assert (growing.lines, growing.has_outlines) == (fresh.lines, fresh.has_outlines)
         text = "\n".join(line.whole for line in fresh.lines)
-        assert growing.text() == fresh.text() == (text, digest_of(text))
+        assert growing.text == fresh.text == text
+        assert growing.digest == fresh.digest == digest_of(text)
+
+
+@pytest.mark.parametrize("chars", [300, 900, 5_000])
+@pytest.mark.parametrize("count", [128, 192, 256])
+def test_the_history_of_large_steps_is_the_same_wherever_it_begins(count: int, chars: int) -> None:
+    steps = [step(n, {"n": n, "text": "x" * chars}) for n in range(1, count + 1)]
+    first = first_to_read(count)
+    earlier = history.add_earlier(NOTHING_EARLIER, map(StepLines, steps[: first - 1]))
+    assert history_lines(steps[first - 1 :], earlier=earlier) == history_lines(steps)
 
 
 def test_the_cost_of_a_decision_does_not_grow_with_the_steps_of_its_plan() -> None:
@@ -194,7 +207,8 @@ def test_the_newest_steps_are_whole_older_ones_cut_then_worded_then_counted() ->
     steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 121)]
     lines = history_lines(steps)
     told = body(lines)
-    assert [line.text for line in lines[len(told) :]][1:] == [f"part.asked: {hidden_in(lines)} ok"]
+    assert outcomes_in(lines)[1:] == [f"part.asked: {hidden_in(lines)} ok"]
+    assert lines[-len(told) :] == told and MOST_BY_WORDS <= len(told) < MOST_BY_WORDS + 10
     ways = ["words" if not one.data else "short" if one.has_outline else "whole" for one in told]
     assert ways == sorted(ways, key=["words", "short", "whole"].index) and set(ways) == {"words", "short", "whole"}
     assert within(told[-1].data) == steps[-1].data
@@ -247,8 +261,8 @@ def test_a_persons_words_are_fenced_and_the_platforms_sentence_is_not() -> None:
 def test_the_goal_is_left_out_and_unread_steps_are_counted() -> None:
     assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
     assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: par"]
-    assert history_lines([step(2)])[-1].text == "Step 1 is not shown."
-    assert history_lines([step(64), step(65)])[-1].text == "Steps 1 to 63 are not shown."
+    assert history_lines([step(2)])[0].text == "Step 1 is not shown."
+    assert history_lines([step(64), step(65)])[0].text == "Steps 1 to 63 are not shown."
 
 
 def test_the_first_step_read_of_a_long_plan_moves_rarely() -> None:
@@ -269,7 +283,9 @@ def test_peoples_words_and_each_kind_of_failure_outlast_their_hidden_steps() -> 
     kept = [line for line in body(lines) if ordinal_of(line) <= hidden_in(lines)]
     assert [ordinal_of(line) for line in kept] == [1, 2, 3, 5]
     assert "never on a Sunday" in kept[1].data and "whatever happens" in kept[1].text and "too much" in kept[2].text
-    assert "2 failed (step5, step6)" in lines[-1].text and "1 approve" in lines[-1].text
+    (counted,) = outcomes_in(lines)[1:]
+    assert "2 failed (step5, step6)" in counted and "1 approve" in counted
+    assert [line.text for line in lines[4:6]] == outcomes_in(lines)
 
 
 def test_facts_of_unread_steps_stay_within_a_bound() -> None:

@@ -105,4 +105,6 @@ def test_a_reply_goes_into_the_line_of_its_plan_its_task_or_itself(
 ) -> None:
     owed = expectation("q-1", plan_id=plan_id, task_id=task_id)
     assert owner_of(owed) == owner
-    assert arrive(EventTargets((), "q-1"), NamedRows(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)
+    assert arrive(EventTargets(expectation_id="q-1"), NamedRows(owed), reply("r-1", "q-1"), NOW)[1:] == (
+        Put("planner", owner),
+    )

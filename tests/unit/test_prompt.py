@@ -143,12 +143,26 @@ def test_a_long_goal_is_an_outline_and_can_be_referred_to() -> None:
     assert not inputs()["refers"]
 
 
-def test_the_event_at_hand_is_not_repeated_in_the_history() -> None:
+def test_the_event_at_hand_is_shown_once_in_the_history() -> None:
     came = step(StepKind.REPLIED, "part.asked", {"ok": 1}, "ok")
     told = inputs(came, trigger=Trigger("It was answered.", {"ok": 1}))
-    assert told["history"] == ""
-    assert told["trigger"]["text"] == "It was answered." and '{"ok":1}' in told["trigger"]["data"]
-    assert "part.asked answered" in inputs(came, trigger=Trigger("Something else."))["history"]
+    assert told["history"] == 'step0: part.asked answered (ok). <data>{"ok":1}</data>'
+    assert told["trigger"] == {"text": "It was answered.", "said": "", "data": "", "at": "step0"}
+    assert "Now: It was answered. See step0." in PromptFiles().render(DECIDE, told).parts["user"]
+    other = inputs(came, trigger=Trigger("Something else."))
+    assert other["history"] == told["history"] and other["trigger"]["at"] == ""
+
+
+def test_an_event_absent_or_cut_in_the_history_is_shown_in_the_trigger() -> None:
+    large = step(StepKind.REPLIED, "part.asked", {"text": "x" * 9_000}, "ok")
+    told = inputs(large, trigger=Trigger("It was answered.", large.data))
+    assert told["history"] == "" and told["trigger"]["at"] == ""
+    assert told["trigger"]["data"].startswith("step0, in outline: <data>")
+    small = step(StepKind.ANSWERED, "part.asked", {"text": "x" * 900}, "reject: too much")
+    trigger = Trigger("A person rejected part.asked.", small.data, said="too much")
+    told = inputs(small, trigger=trigger, history_tokens=60)
+    assert "x" * 900 not in told["history"] and told["trigger"]["at"] == ""
+    assert "x" * 900 in told["trigger"]["data"] and "too much" in told["trigger"]["said"]
 
 
 def test_every_result_of_a_join_is_shown_once_and_none_is_cut_by_another() -> None:
@@ -237,9 +251,8 @@ def test_the_prompt_mentions_only_available_actions_and_keeps_its_beginning() ->
 def test_the_prompt_of_a_machine_names_the_events_after_each_request() -> None:
     agent = DiscoveredAgent("a", "a", "", "1", (), AgentKind.TOOL, ((EventRole.TAKES, EVENT),))
     material = gather_material("orders", [agent], [], [FACT], {"type": "object"})
-    told: Any = plan_inputs(
-        plan(), instructions="Be quick.", custom_context={}, material=material, spent=Spent(actions=3)
-    ).values
+    occasion = Occasion(plan(), Trigger(), spent=Spent(actions=3))
+    told: Any = plan_inputs(occasion, instructions="Be quick.", material=material).values
     (asked,) = told["requests"]
     assert within(asked["named"]) == '{"called":"part.asked","description":"Makes a part."}' and asked["answer"] == ""
     assert asked["after"] == "part.asked.completed, part.asked.failed, part.asked.timeout"
@@ -299,7 +312,8 @@ def test_foreign_text_is_fenced_in_the_prompt_of_a_machine() -> None:
     promised: Any = {"description": MARK}
     material = gather_material("orders", [agent], [], [WRITTEN_BY_OTHERS], promised)
     drawn = replace(plan(), goal_data={MARK: MARK})
-    told = plan_inputs(drawn, instructions="", custom_context={MARK: MARK}, material=material, spent=Spent())
+    occasion = Occasion(drawn, Trigger(), custom_context={MARK: MARK}, remembered=({MARK: MARK},))
+    told = plan_inputs(occasion, instructions="", material=material)
     inside, outside = marks(told.values)
     assert inside >= 15 and outside == 0
 

@@ -4,7 +4,9 @@ import pytest
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.replies import content_of
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.replies import cancel_request, is_cancelled, is_reply, read_as_promised
 from unit.kit import NOW, event, expectation, failure_event, success_event
 
@@ -22,14 +24,14 @@ RECEIPT: JsonObject = {
     ids=lambda e: str(e.data),
 )
 def test_a_fitting_result_and_a_failure_are_unchanged(reply: EventEnvelope) -> None:
-    assert read_as_promised(reply, RECEIPT) is reply
+    assert read_as_promised(reply, violations(RECEIPT, content_of(reply.data))) is reply
 
 
 @pytest.mark.parametrize("result", [{"receipt": 7}, {}, {"receipt": "r", "more": "S3CRET"}, None, "r"], ids=str)
-def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: object) -> None:
+def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: Json) -> None:
     came = success_event(result=result)
     data = {"request_id": "q-1", **came.data}
-    read = read_as_promised(came.model_copy(update={"data": data}), RECEIPT)
+    read = read_as_promised(came.model_copy(update={"data": data}), violations(RECEIPT, result))
     error = read.data["error"]
     assert isinstance(error, dict) and isinstance(error["message"], str)
     assert (read.data["success"], error["code"], read.data["request_id"]) == (False, "invalid_result", "q-1")

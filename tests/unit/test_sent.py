@@ -136,7 +136,7 @@ CHANGED = [STEPS[0], replace(STEPS[1], data={"n": 3})]
         (lambda one: replace(one, parts=without(one.parts, KNOWN)), ["known is not kept any more"]),
         (lambda one: replace(one, before=one.before[1:]), ["the refused answer of call 1 is not in the journal"]),
         (lambda one: replace(one, steps=()), ["goal cannot be made", "history", "remembered", "trigger"]),
-        (lambda one: replace(one, steps=CHANGED), ["trigger is told in other words"]),
+        (lambda one: replace(one, steps=CHANGED), ["history is told in other words"]),
         (lambda one: replace(one, plan=replace(one.plan, goal_data={"n": 9})), ["goal is told in other words"]),
         (
             lambda one: replace(one, entry=replace(one.entry, remembered=({"m": 1},))),
