@@ -99,6 +99,23 @@ def test_values_continue_from_the_stored_ones_and_late_changes_are_lost() -> Non
     )
 
 
+def test_an_effect_on_values_that_nobody_has_read_is_a_change_of_what_is_stored() -> None:
+    kept, dropped, unknown = (ValueKind.STATE, "kept"), (ValueKind.STATE, "dropped"), (ValueKind.STATE, "unknown")
+    values = PlanValues({kept: [1], dropped: 1, CHANGED: {"n": 1}})
+    for effect in (
+        SaveValue("plan-1", *kept, [1]),
+        DropValue("plan-1", *dropped),
+        DropValue("plan-1", *unknown),
+        SaveValue("plan-1", *CHANGED, {"n": 0}),
+        SaveValue("plan-1", *CHANGED, {"n": 2}),
+    ):
+        values.apply(effect)
+    changes = SaveValue("plan-1", *CHANGED, {"n": 2}), DropValue("plan-1", *dropped)
+    assert values.changes("plan-1") == changes
+    assert values.state == {"kept": [1], "changed": {"n": 2}}, "read after the effects"
+    assert values.changes("plan-1") == changes
+
+
 def sub_tasks(count: int) -> tuple[TaskRecord, SubTasks]:
     """A task and its stored sub-tasks of one group."""
     new = SubTasks.none(TASK)
