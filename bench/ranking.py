@@ -20,7 +20,7 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Same
+from soorma_ai.kernel.domain.values import identity_of
 from soorma_ai.kernel.rules.choices.index import EventIndex, index_of
 
 Row = dict[str, Any]
@@ -70,11 +70,11 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def speed(definitions: Sequence[EventDefinition], queries: Sequence[Row]) -> dict[str, float]:
-    same = tuple(map(Same, definitions))
+    same = tuple(map(identity_of, definitions))
     first = milliseconds(lambda: index_of(same))
-    changed = (*same[:-1], Same(definitions[0].model_copy(update={"event_name": "changed"})))
+    changed = (*same[:-1], identity_of(definitions[0].model_copy(update={"event_name": "changed"})))
     after_a_change = milliseconds(lambda: index_of(changed))
-    again = milliseconds(lambda: index_of(tuple(map(Same, definitions))))
+    again = milliseconds(lambda: index_of(tuple(map(identity_of, definitions))))
     index = index_of(same)
     each = [milliseconds(lambda text=row["query"]: index.rank(text, 130)) for row in queries]
     everything = " ".join(row["query"] for row in queries)
@@ -103,7 +103,7 @@ def main() -> None:
         "first_half": recall(index.rank, events, queries[::2]),
         "other_half": recall(index.rank, events, queries[1::2]),
         "events_again": len(more),
-        "recall_among_them": recall(index_of(tuple(map(Same, definitions))).rank, [*events, *more], queries),
+        "recall_among_them": recall(index_of(tuple(map(identity_of, definitions))).rank, [*events, *more], queries),
         **{what: round(value, 2) for what, value in timed.items()},
     }
     print(json.dumps(result))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.domain.values import Same
+from soorma_ai.kernel.domain.values import Same, identity_of
 from soorma_ai.kernel.ports import Prompt
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ def _fill_stable(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> str | N
         hash(values)
     except TypeError:
         return None
-    return _fill_block(Same(parsed), *cast("tuple[Hashable, ...]", values))
+    return _fill_block(identity_of(parsed), *cast("tuple[Hashable, ...]", values))
 
 
 @lru_cache(maxsize=64, typed=True)
 def _fill_block(same: Same[_ParsedPrompt], *values: Hashable) -> str:
-    inputs = dict(zip(same.it.stable_inputs or (), values, strict=True))
-    return "".join(same.it.template.blocks[_STABLE](_context(same.it, inputs))).strip()
+    inputs = dict(zip(same().stable_inputs or (), values, strict=True))
+    return "".join(same().template.blocks[_STABLE](_context(same(), inputs))).strip()
 
 
 def _context(parsed: _ParsedPrompt, inputs: Mapping[str, object]) -> "Context":

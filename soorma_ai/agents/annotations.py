@@ -10,9 +10,9 @@ from pydantic_core import to_jsonable_python
 from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
 from soorma_ai.kernel.domain.records import plain
 from soorma_ai.kernel.domain.schema_types import TypeSchemas
-from soorma_ai.kernel.domain.schemas import SchemaSource, describe, schema_of, violations
+from soorma_ai.kernel.domain.schemas import SchemaSource, describe, schema_of
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 
 Handler = Callable[..., Any]
 
@@ -32,8 +32,7 @@ class PayloadShape:
 
     async def read(self, tenant_id: str, what: str, data: JsonObject) -> Any:
         """Return data in the handler's type. Raise RemoteProtocolError for unfitting data."""
-        await check_ahead(tenant_id, self.schema, data)
-        if self.schema and (faults := violations(self.schema, data)):
+        if faults := await check(tenant_id, self.schema, data):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
             return data
@@ -48,8 +47,7 @@ class PayloadShape:
             data: Json = to_jsonable_python(value, fallback=plain)
         except ValueError as error:
             raise InvalidResult(f"{what} is no JSON: {error}") from error
-        await check_ahead(tenant_id, self.schema, data)
-        if self.schema and (faults := violations(self.schema, data)):
+        if faults := await check(tenant_id, self.schema, data):
             raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
         return data
 

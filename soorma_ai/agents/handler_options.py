@@ -67,10 +67,11 @@ class InvokeOptions(RequestOptions, total=False):
 
 
 class RegisteredHandler(Struct, frozen=True):
-    """Handler, as given to its decorator."""
+    """Handler, as given to its decorator. One that `is_async` runs on the loop."""
 
     function: Handler
     tries: Tries = USUAL
+    is_async: bool = False
 
 
 def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> RegisteredHandler:
@@ -78,7 +79,7 @@ def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type
     outside of `known`."""
     must_take(2, what, handler)
     must_know(what, options, known)
-    return RegisteredHandler(handler, tries_of(what, options))
+    return RegisteredHandler(handler, tries_of(what, options), inspect.iscoroutinefunction(handler))
 
 
 def event_taken(

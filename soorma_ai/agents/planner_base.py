@@ -36,7 +36,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES
 from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
 from soorma_ai.kernel.domain.replies import Failure
-from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.ports import ModelSettings, Reasoner
@@ -45,7 +45,7 @@ from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.rules.state_machine.step import MachineView
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.flow import Route
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
@@ -287,8 +287,7 @@ class BasePlanner(Agent):
     async def _begin(self, handling: Handling) -> None:
         self._schedule_next(handling)
         goal = handling.event
-        await check_ahead(goal.tenant_id, self.goals[goal.type].payload_schema, goal.data)
-        if faults := violations(self.goals[goal.type].payload_schema, goal.data):
+        if faults := await check(goal.tenant_id, self.goals[goal.type].payload_schema, goal.data):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)
 

@@ -138,7 +138,7 @@ class _Invocation(Struct, frozen=True):
     async def decide(self, handling: Handling) -> None:
         await must_be_wanted(handling)
         event = handling.event
-        request = InvocationContext[Any](
+        request: InvocationContext[Any] = InvocationContext(
             request_id=event.correlation_id or event.id,
             event_type=event.type,
             correlation_id=event.correlation_id or event.id,

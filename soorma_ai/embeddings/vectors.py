@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Same, clip
+from soorma_ai.kernel.domain.values import Same, clip, identity_of
 from soorma_ai.kernel.ports import Vector
 
 K = TypeVar("K", bound=Hashable)
@@ -44,12 +44,12 @@ def vector_of(numbers: Sequence[float]) -> Vector:
 
 def text_of(definition: EventDefinition) -> str:
     """Return the text for an event's vector."""
-    return _text(Same(definition))
+    return _text(identity_of(definition))
 
 
 @lru_cache(maxsize=20_000)
 def _text(same: Same[EventDefinition]) -> str:
-    one = same.it
+    one = same()
     told = (one.event_name, one.description, one.when_to_use, ", ".join(one.synonyms))
     return clip("\n".join(text for text in told if text), MOST_CHARS)
 

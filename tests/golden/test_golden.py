@@ -206,7 +206,8 @@ def named(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_bringing_a_file_forward_changes_names_of_agents_and_no_row_of_it(older: Path) -> None:
     tables = [name for (name,) in rows(older, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {t: [row[1] for row in rows(older, f"PRAGMA table_info({t})")] for t in tables}
-    before = {table: sorted(rows(older, f"SELECT {', '.join(columns[table])} FROM {table}")) for table in tables}
+    read = {table: rows(older, f"SELECT {', '.join(columns[table])} FROM {table}") for table in tables}
+    before = {table: sorted(map(named, found)) for table, found in read.items()}
     opened_and_closed(older)
     for table in tables:
         # Where a row has a `rest`, it is what was its body before.

@@ -167,7 +167,7 @@ def test_a_wrong_answer_of_any_kind_is_never_the_right_one(step: Payload, seed: 
 
 
 def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
-    blind = {"action": "publish:x", "data": {}}
+    blind: Payload = {"action": "publish:x", "data": {}}
     answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}
     kinds = [
         fault(Case(answer, None, frozenset({"x"}), [], random.Random(seed), blind=blind)).kind for seed in range(100)
@@ -195,9 +195,9 @@ def test_what_is_listed_is_told_from_all_else_that_stands_in_a_request() -> None
 
 def test_what_a_provider_cannot_be_held_to_is_said_as_a_text() -> None:
     loose = branch("publish:x", data={"type": "string", "description": "JSON text"})
-    step = {"action": "publish:x", "data": {"id": 1}}
-    assert texts_in(loose) == {"data"}
-    assert as_texts(spelled(step, loose), texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
+    step: Payload = {"action": "publish:x", "data": {"id": 1}}
+    assert texts_in(loose) == {"data"} and spelled(step, loose) == step
+    assert as_texts(step, texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
     assert texts_in(PUBLISH) == frozenset()
 
 

@@ -5,14 +5,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, parse_json
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of, parse_json
 from soorma_ai.kernel.rules.schemas.combine import kind_of, kinds_of, list_in, object_in, values_of
 from soorma_ai.kernel.rules.schemas.portable import DEFINITIONS, PARTS, Wire
 
 
 def read_texts(value: Json, wire: Wire) -> Json:
     """Return the value in the document's form. Anything but text of JSON is left as it is, for its judgement."""
-    return _read(value, wire.schema, Same(wire)) if wire.texts else value
+    return _read(value, wire.schema, identity_of(wire)) if wire.texts else value
 
 
 class _ShapeChoice(Struct, frozen=True):
@@ -31,7 +31,7 @@ class _ShapeChoice(Struct, frozen=True):
 
 
 def _read(value: Json, schema: Json, wire: Same[Wire]) -> Json:
-    choice = _choice(Same(schema), wire) if isinstance(schema, dict) else None
+    choice = _choice(identity_of(schema), wire) if isinstance(schema, dict) else None
     shape = choice.shape_of(value) if choice else None
     if shape is None:
         return value
@@ -49,13 +49,13 @@ def _read_field(name: str, value: Json, schema: Json, wire: Same[Wire]) -> Json:
         return _read(value, schema, wire)
     if not isinstance(value, str) or not isinstance(schema, dict):
         return value
-    is_text = any(Same(shape) in wire.it.texts for shape in _choice(Same(schema), wire).others)
+    is_text = any(identity_of(shape) in wire().texts for shape in _choice(identity_of(schema), wire).others)
     return _parse(value) if is_text else value
 
 
 @lru_cache(maxsize=512)
 def _choice(schema: Same[JsonObject], wire: Same[Wire]) -> _ShapeChoice:
-    shapes = [*_alternatives(schema.it, wire.it)]
+    shapes = [*_alternatives(schema(), wire())]
     tags = [_tag_of(shape) for shape in shapes]
     tag = next((tag for tag in tags if tag), ("", ""))[0]
     tagged = {told[1]: shape for told, shape in zip(tags, shapes, strict=True) if told and told[0] == tag}

@@ -150,9 +150,22 @@ class PlatformContext:
     def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
         self.task = task
-        self.bus = BusClient(handling, in_hand)
-        self.registry = RegistryClient(handling)
-        self.memory = MemoryClient(handling, in_hand)
+        self._in_hand = in_hand
+
+    @cached_property
+    def bus(self) -> BusClient:
+        """Return the client to publish and request with."""
+        return BusClient(self.handling, self._in_hand)
+
+    @cached_property
+    def registry(self) -> RegistryClient:
+        """Return the client to find agents with."""
+        return RegistryClient(self.handling)
+
+    @cached_property
+    def memory(self) -> MemoryClient:
+        """Return the client to store notes with."""
+        return MemoryClient(self.handling, self._in_hand)
 
     @cached_property
     def tracker(self) -> TrackerCalls:

@@ -38,7 +38,7 @@ from soorma_ai.api.server.rates import (
 )
 from soorma_ai.api.server.streams import EventStream
 from soorma_ai.errors import SoormaError
-from soorma_ai.kernel.domain.values import Same, clip
+from soorma_ai.kernel.domain.values import Same, clip, identity_of
 from soorma_ai.kernel.ports import Authenticator
 from soorma_ai.kernel.runtime.client.client import Client
 
@@ -386,13 +386,13 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 async def _show_document(operations: tuple[Operation, ...], request: Request) -> Response:
     return Response(
-        await asyncio.to_thread(_document, Same(operations), request.scope.get("root_path", "")), headers=_JSON
+        await asyncio.to_thread(_document, identity_of(operations), request.scope.get("root_path", "")), headers=_JSON
     )
 
 
 @cache
 def _document(operations: Same[tuple[Operation, ...]], root_path: str) -> bytes:
-    return document(operations.it, root_path or "/")
+    return document(operations(), root_path or "/")
 
 
 @cache

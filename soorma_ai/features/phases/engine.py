@@ -41,7 +41,7 @@ from soorma_ai.kernel.domain.history import CONDITION, REASK, StepKind
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.replies import ExpectedReply, Failure
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.schemas import describe
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 from soorma_ai.kernel.rules.choices.form import digest_of
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
@@ -56,7 +56,7 @@ from soorma_ai.kernel.rules.prompting.fence import fence
 from soorma_ai.kernel.rules.schemas.portable import object_schema
 from soorma_ai.kernel.rules.waits.opening import first_opened
 from soorma_ai.kernel.rules.waits.wakeups import PHASE_ENTERED, wake_plan
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.kernel.runtime.planning.decide import Check, StepQuestion, decide, offer_now
@@ -306,8 +306,7 @@ class JourneyInHand:
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
         """End the plan with this summary as its answer, or fail it for a goal with another promised result."""
         handling = self.handling
-        await check_ahead(self.plan.lineage.tenant_id, schema, summary)
-        if faults := violations(schema or {}, summary):
+        if faults := await check(self.plan.lineage.tenant_id, schema, summary):
             said = f"the summary does not match the goal's response schema: {describe(faults)}"
             await fail_plan(handling, Failure("payload_mismatch", said))
             return

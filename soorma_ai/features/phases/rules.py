@@ -23,7 +23,7 @@ from soorma_ai.features.phases.records import (
 from soorma_ai.kernel.domain.conditions import fault_of, holds
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip, identity_of
 from soorma_ai.kernel.rules.choices.offer import Offer
 
 KNOWN = ("context", "work", "visits", "messages", "brief")
@@ -264,16 +264,16 @@ def answers_checkpoint(met: Expectation, standing: JourneyState) -> bool:
 def narrow_offer(offer: Offer, names: Sequence[str], result_schema: JsonObject) -> Offer:
     """Return the part of an offer with the events, goals and waits of these names, and with this schema for the result.
     The same things make the same offer, put together once."""
-    return _narrow(Same(offer), tuple(dict.fromkeys(names)), Same(result_schema))
+    return _narrow(identity_of(offer), tuple(dict.fromkeys(names)), identity_of(result_schema))
 
 
 @lru_cache(maxsize=64)
 def _narrow(offer: Same[Offer], names: tuple[str, ...], schema: Same[JsonObject]) -> Offer:
     known = frozenset(names)
     return replace(
-        offer.it,
-        events=tuple(event for event in offer.it.events if event.event_name in known),
-        delegates=tuple(one for one in offer.it.delegates if one.goal.event_name in known),
-        waits=tuple(one for one in offer.it.waits if one.definition.event_name in known),
-        result_schema=schema.it,
+        offer(),
+        events=tuple(event for event in offer().events if event.event_name in known),
+        delegates=tuple(one for one in offer().delegates if one.goal.event_name in known),
+        waits=tuple(one for one in offer().waits if one.definition.event_name in known),
+        result_schema=schema(),
     )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.kernel.domain.values import JsonObject, Same, clip
+from soorma_ai.kernel.domain.values import JsonObject, Same, clip, identity_of
 from soorma_ai.kernel.rules.choices.index import EventIndex, index_of
 from soorma_ai.kernel.rules.choices.offer import merge_definitions
 from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, share
@@ -49,7 +49,7 @@ class Catalogue(Struct, frozen=True, dict=True):
     @cached_property
     def index(self) -> EventIndex:
         """Return the index for searches. It takes seconds to make of ten thousand new events."""
-        return index_of(tuple(map(Same, self.events)))
+        return index_of(tuple(map(identity_of, self.events)))
 
     @cached_property
     def _by_name(self) -> Mapping[str, Sequence[EventDefinition]]:
@@ -61,13 +61,13 @@ class Catalogue(Struct, frozen=True, dict=True):
 
 def catalogue_of(registered: Iterable[RegisteredEvent]) -> Catalogue:
     """Return the catalogue of these, made once for as long as they stay as they are."""
-    return _catalogue_of(Same(tuple(registered)))
+    return _catalogue_of(identity_of(tuple(registered)))
 
 
 @lru_cache(maxsize=16)
 def _catalogue_of(registered: Same[tuple[RegisteredEvent, ...]]) -> Catalogue:
     """Return it. A store gives the very same registrations as long as nothing has changed, which is seen at once."""
-    return _make(tuple((one.agent, one.role, Same(one.definition)) for one in registered.it))
+    return _make(tuple((one.agent, one.role, identity_of(one.definition)) for one in registered()))
 
 
 @lru_cache(maxsize=16)
@@ -77,7 +77,7 @@ def _make(registered: tuple[tuple[str, EventRole, Same[EventDefinition]], ...]) 
     others: dict[tuple[str, EventTopic], EventDefinition] = {}
     agents: dict[str, str] = {}
     for agent, role, same in registered:
-        definition = same.it
+        definition = same()
         key = (definition.event_name, definition.topic)
         if role in TAKEN:
             taken[key].append(definition)

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.choices.form import NONE
 from soorma_ai.kernel.rules.choices.lookups import unseen_in, with_whole_schemas
 from soorma_ai.kernel.rules.choices.offer import Offer, merge_definitions
@@ -29,14 +29,14 @@ class NoChoice(Struct, frozen=True):
 def offer_on(topic: EventTopic, agent: str, live: Iterable[RegisteredEvent]) -> Offer:
     """Return the publishable events of a topic: those with other agents as takers, goals too, and beside requests the
     agent's own declared ones. The same registrations make the same offer, put together once."""
-    return _offer_of(topic, agent, Same(tuple(live)))
+    return _offer_of(topic, agent, identity_of(tuple(live)))
 
 
 @lru_cache(maxsize=8)
 def _offer_of(topic: EventTopic, agent: str, live: Same[tuple[RegisteredEvent, ...]]) -> Offer:
     """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
-    known = (one for one in live.it if one.definition.topic is topic and _is_for(one, agent))
-    return _make_offer(tuple((one.agent, Same(one.definition)) for one in known))
+    known = (one for one in live() if one.definition.topic is topic and _is_for(one, agent))
+    return _make_offer(tuple((one.agent, identity_of(one.definition)) for one in known))
 
 
 @lru_cache(maxsize=8)
@@ -44,8 +44,8 @@ def _make_offer(known: tuple[tuple[str, Same[EventDefinition]], ...]) -> Offer:
     found: defaultdict[str, list[EventDefinition]] = defaultdict(list)
     agents: dict[str, str] = {}
     for agent, same in known:
-        found[same.it.event_name].append(same.it)
-        agents.setdefault(same.it.event_name, agent)
+        found[same().event_name].append(same())
+        agents.setdefault(same().event_name, agent)
     return Offer(tuple(merge_definitions(found[name]) for name in sorted(found)), agents=agents)
 
 

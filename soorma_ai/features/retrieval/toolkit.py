@@ -9,12 +9,12 @@ from soorma_ai.features.retrieval.catalogue import Catalogue, catalogue_of, row_
 from soorma_ai.features.retrieval.choice import offer_on
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.rules.decisions.judge import describe_unknown
 from soorma_ai.kernel.rules.prompting.fence import fence_rows
 from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
+from soorma_ai.kernel.runtime.handling.check_ahead import check, run_in_slices
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 MOST_FOUND = 20
@@ -99,7 +99,6 @@ class EventToolkit:
         return catalogue_of(await self._registry.live_events())
 
     async def _fit(self, what: str, value: Any, schema: JsonObject) -> JsonObject:
-        await check_ahead(self._registry.tenant_id, schema, value)
-        if faults := violations(schema, value):
+        if faults := await check(self._registry.tenant_id, schema, value):
             raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
         return value

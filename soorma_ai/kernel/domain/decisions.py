@@ -20,6 +20,7 @@ from soorma_ai.kernel.domain.values import (
     compact,
     derived_id,
     digest,
+    identity_of,
 )
 
 
@@ -221,10 +222,10 @@ def rejection_of(event_type: str, data: JsonObject, target: str | None) -> str:
 
 def fingerprint(decision: PlannerDecision, state: str) -> str:
     """Name this decision in this state: `state` is the known state at its making, the trigger in words."""
-    return _fingerprint(Same(decision), state)
+    return _fingerprint(identity_of(decision), state)
 
 
 # Asked for when a decision is judged, and when it is carried out.
 @lru_cache(maxsize=64)
 def _fingerprint(same: Same[PlannerDecision], state: str) -> str:
-    return derived_id("decision", compact(same.it.next_action.model_dump(mode="json")), state)
+    return derived_id("decision", compact(same().next_action.model_dump(mode="json")), state)

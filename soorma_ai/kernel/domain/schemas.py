@@ -36,6 +36,7 @@ from soorma_ai.kernel.domain.values import (
     compact,
     excerpt,
     follow,
+    identity_of,
     is_storable,
 )
 from soorma_ai.kernel.domain.verdicts import Key, Verdicts, key_of
@@ -126,22 +127,30 @@ def violations(
     validator is checked in slices; `examine` lets others run between them. A check of more than `most` units of work is
     refused.
     """
-    checker = _checker(_spell(Same(document)))
+    checker = _checker_of(identity_of(document))
     if checker.takes_at_once(value) and checker.validator.is_valid(value):
         return []
     return at_once(examine(document, value, passing=passing, most=most))
 
 
+def try_violations(document: JsonObject, value: Json) -> list[Violation] | None:
+    """Return the violations by one call of the validator; None where a check may take more."""
+    checker = _checker_of(identity_of(document))
+    if not checker.takes_at_once(value):
+        return None
+    return [] if checker.validator.is_valid(value) else at_once(examine(document, value))
+
+
 def is_dear(document: JsonObject, value: Json) -> bool:
     """Tell whether a check may take more than one call of the validator."""
-    return not _checker(_spell(Same(document))).takes_at_once(value)
+    return not _checker_of(identity_of(document)).takes_at_once(value)
 
 
 def examine(
     document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
 ) -> Slices[list[Violation]]:
     """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
-    checker = _checker(_spell(Same(document)))
+    checker = _checker_of(identity_of(document))
     given_up: Key = ("", b"")
     key = key_of(checker.spelled, value, MOST_AT_ONCE // checker.cost) if passing is None else None
     if key is not None:
@@ -176,7 +185,7 @@ def examine(
 
 def fits(document: JsonObject, value: Json) -> Verdict:
     """Tell whether a value fits; yields the units of work."""
-    checker, length = _checker(_spell(Same(document))), length_of(value)
+    checker, length = _checker_of(identity_of(document)), length_of(value)
     if length is None or length * checker.cost > MOST_AT_ONCE:
         return (yield from is_free(checker.steps(value)))
     yield length * checker.cost
@@ -267,9 +276,9 @@ class _Checker(Struct, frozen=True):
 
 
 @lru_cache(maxsize=512)
-def _spell(same: Same[JsonObject]) -> str:
-    """Return the spelling of a constant document: a registered one is read again and again."""
-    return compact(same.it)
+def _checker_of(same: Same[JsonObject]) -> _Checker:
+    """Return the checker of a constant document: values are checked against a registered one again and again."""
+    return _checker(compact(same()))
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from soorma_ai.adapters.models.forms import ANSWER, AnswerForm
 from soorma_ai.adapters.models.openai_answers import answer_in
 from soorma_ai.adapters.models.streams import assemble, is_stream, values_in
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip, identity_of
 from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.portable import Wire
 
@@ -34,7 +34,7 @@ def write(call: ProviderCall) -> bytes:
         **(call.extra.get("extra_body") or {}),
     }
     several = b',"parallel_tool_calls":false' if call.form.mode == "tools" and may_call_several(call.model) else b""
-    return _spell(body).encode()[:-1] + _tail(Same(call.form.wire), call.form.mode) + several + b"}"
+    return _spell(body).encode()[:-1] + _tail(identity_of(call.form.wire), call.form.mode) + several + b"}"
 
 
 @lru_cache(maxsize=64)
@@ -42,12 +42,12 @@ def _tail(wire: Same[Wire], mode: Mode) -> bytes:
     """Return the part of a body that asks for an answer by the schema."""
     match mode:
         case "json_schema":
-            exact = f'{{"name":"{ANSWER}","schema":{wire.it.text},"strict":{_spell(wire.it.strict)}}}'
+            exact = f'{{"name":"{ANSWER}","schema":{wire().text},"strict":{_spell(wire().strict)}}}'
             tail = f',"response_format":{{"type":"json_schema","json_schema":{exact}}}'
         case "tools":
-            described = f'"name":"{ANSWER}","description":{_spell(AnswerForm(mode, wire.it).about)}'
-            held = ',"strict":true' if wire.it.strict else ""
-            called = f'{{"type":"function","function":{{{described},"parameters":{wire.it.text}{held}}}}}'
+            described = f'"name":"{ANSWER}","description":{_spell(AnswerForm(mode, wire()).about)}'
+            held = ',"strict":true' if wire().strict else ""
+            called = f'{{"type":"function","function":{{{described},"parameters":{wire().text}{held}}}}}'
             tail = f',"tools":[{called}],"tool_choice":"required"'
         case "json":
             tail = ',"response_format":{"type":"json_object"}'

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.litellm.libraries import libraries
 from soorma_ai.adapters.models.transport import ProviderCall
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.schemas.portable import Wire
 
 _MARKED = frozenset({"anthropic"})  # what they are to keep of a prompt has to be said
@@ -28,7 +28,7 @@ def arguments_for(call: ProviderCall, provider: str) -> dict[str, Any]:
     """Return the arguments of a call. They never have `context`: instructor would render the messages as templates."""
     libs, form, wire = libraries(), call.form, call.form.wire
     _, shaped = libs.shape(
-        _response_model(Same(wire), form.mode),
+        _response_model(identity_of(wire), form.mode),
         mode=libs.modes[form.mode.upper()],
         model=call.model,
         messages=[{"role": message.role, "content": message.content} for message in call.messages],
@@ -54,7 +54,7 @@ def _response_model(wire: Same[Wire], mode: str) -> type[Any]:
     """Return the model that instructor asks for, made ready for it once. It writes its schema down only where that goes
     into a prompt."""
     is_written = mode in ("json", "md_json")
-    schema: JsonObject = {"title": ANSWER, **(wire.it.schema if is_written else {"type": "object", "properties": {}})}
+    schema: JsonObject = {"title": ANSWER, **(wire().schema if is_written else {"type": "object", "properties": {}})}
 
     def model_json_schema(cls: type[BaseModel], *args: object, **options: object) -> JsonObject:
         return {**schema}

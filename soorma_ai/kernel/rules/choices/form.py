@@ -9,7 +9,15 @@ from functools import lru_cache
 from soorma_ai.kernel.domain.decisions import GIVE_UP, Showing
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
-from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, compact, derived_id
+from soorma_ai.kernel.domain.values import (
+    LONGEST_WAIT_SECONDS,
+    Json,
+    JsonObject,
+    Same,
+    compact,
+    derived_id,
+    identity_of,
+)
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, WAIT, Offer
 from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, description_beside, lacks_schemas
 from soorma_ai.kernel.rules.prompting.references import FROM
@@ -30,12 +38,12 @@ _GIVE_UP = object_schema({"action": {"const": GIVE_UP}, "reason": _TEXT, "missin
 def form_of(offer: Offer, showing: Showing, at_once: int | None, *, refers: bool = False) -> JsonObject:
     """Return the form; the same one for the same question. `at_once` is the most requests that may be open together,
     None any number; `refers`: results of earlier steps may be named instead of being written out."""
-    return _form(Same(offer), showing, at_once, refers)
+    return _form(identity_of(offer), showing, at_once, refers)
 
 
 @lru_cache(maxsize=128)
 def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool) -> JsonObject:
-    offer = same.it
+    offer = same()
     requests: list[Json] = [_choice(name, offer, refers) for name in showing.schemas if name.startswith(PUBLISH)]
     several = bool(requests) and (at_once is None or at_once > 1)
     branches: list[Json] = [{"$ref": "#/$defs/request"}, _publish_all(at_once)] if several else [*requests]
@@ -55,12 +63,12 @@ def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool
 
 def choice_form_of(offer: Offer, showing: Showing) -> JsonObject:
     """Return the form of the choice of one event: one of those, none of them, or a look at more."""
-    return _choice_form(Same(offer), showing)
+    return _choice_form(identity_of(offer), showing)
 
 
 @lru_cache(maxsize=64)
 def _choice_form(same: Same[Offer], showing: Showing) -> JsonObject:
-    branches = [_choice(name, same.it, refers=False) for name in showing.schemas]
+    branches = [_choice(name, same(), refers=False) for name in showing.schemas]
     return object_schema(
         {"reasoning": _TEXT, "step": {"anyOf": [*branches, _branch(NONE, {}), *_lookups(showing, refers=False)]}}
     )
@@ -68,21 +76,21 @@ def _choice_form(same: Same[Offer], showing: Showing) -> JsonObject:
 
 def digest_of(form: JsonObject) -> str:
     """Return the digest of a question's form."""
-    return _digest(Same(form))
+    return _digest(identity_of(form))
 
 
 @lru_cache(maxsize=128)
 def _digest(same: Same[JsonObject]) -> str:
-    return derived_id("offer", compact(same.it))
+    return derived_id("offer", compact(same()))
 
 
 def _choice(name: str, offer: Offer, refers: bool) -> JsonObject:
-    return _choice_of(name, Same(offer.choices[name]), refers)
+    return _choice_of(name, identity_of(offer.choices[name]), refers)
 
 
 @lru_cache(maxsize=4096)
 def _choice_of(name: str, same: Same[EventDefinition], refers: bool) -> JsonObject:
-    definition = same.it
+    definition = same()
     plain = show(definition.payload_schema).plain
     branch = _branch(name, {"data": _allow_references(plain) if refers else plain})
     described = description_beside(definition)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.choices.words import terms
 
 SATURATION = 1.0
@@ -79,7 +79,7 @@ class EventIndex:
         self._names = [definition.event_name for definition, _ in ordered]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._agents = [agent for _, agent in ordered] if agents else []
-        self._impacts = [impacts_of(Same(definition)) for definition, _ in ordered]
+        self._impacts = [impacts_of(identity_of(definition)) for definition, _ in ordered]
         # By term: the events that have it, and its impact in each. Arrays, since loose numbers miss the cache.
         self._postings: defaultdict[str, tuple[array[int], array[float]]] = defaultdict(_no_posting)
         for number, impacts in enumerate(self._impacts):
@@ -173,14 +173,14 @@ class EventIndex:
 @lru_cache(maxsize=8)
 def index_of(definitions: tuple[Same[EventDefinition], ...], agents: tuple[str, ...] = ()) -> EventIndex:
     """Return the index of these registrations, made once for as long as they stay as they are."""
-    return EventIndex([same.it for same in definitions], agents)
+    return EventIndex([same() for same in definitions], agents)
 
 
 @lru_cache(maxsize=20_000)
 def impacts_of(same: Same[EventDefinition]) -> dict[str, float]:
     """Return the terms of an event, each with its weight: from 0 to 1 + SATURATION, and below 0 for a term found only
     in the text about wrong uses."""
-    definition = same.it
+    definition = same()
     sums: defaultdict[str, float] = defaultdict(float)
     for text, field in _fields(definition):
         found = terms(text, field.most_chars)

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.names import is_of_a_tenant, plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
 from soorma_ai.kernel.rules.choices.index import EventIndex, index_of
 
 PUBLISH = "publish:"
@@ -67,7 +67,7 @@ class Offer(Struct, frozen=True, dict=True):
         offer is kept for as long as its registrations are."""
         definitions = self.choices.values()
         behind = tuple(self.agents.get(one.event_name, "") for one in definitions)
-        return index_of(tuple(map(Same, definitions)), behind)
+        return index_of(tuple(map(identity_of, definitions)), behind)
 
     @property
     def is_indexed(self) -> bool:
@@ -129,7 +129,7 @@ def make_offer(
 
     The same registrations make the same offer, which is put together once.
     """
-    return _offer_of(planner, Same(tuple(live)), tuple(map(Same, awaits)), Same(result_schema))
+    return _offer_of(planner, identity_of(tuple(live)), tuple(map(identity_of, awaits)), identity_of(result_schema))
 
 
 @lru_cache(maxsize=8)
@@ -140,7 +140,7 @@ def _offer_of(
     result_schema: Same[JsonObject | None],
 ) -> Offer:
     """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
-    known = tuple((one.agent, one.role, Same(one.definition)) for one in live.it if one.agent != planner)
+    known = tuple((one.agent, one.role, identity_of(one.definition)) for one in live() if one.agent != planner)
     return _make_offer(known, awaits, result_schema, is_of_a_tenant(planner))
 
 
@@ -153,10 +153,10 @@ def _make_offer(
 ) -> Offer:
     events: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
-    waits = {one.it.event_name: WaitChoice(one.it, (CLIENT,)) for one in awaits}
+    waits = {one().event_name: WaitChoice(one(), (CLIENT,)) for one in awaits}
     agents: dict[str, str] = {}
     for agent, role, same in live:
-        definition = same.it
+        definition = same()
         match role:
             case EventRole.TAKES if definition.topic is EventTopic.ACTION_REQUESTS:
                 events[definition.event_name].append(same)
@@ -174,7 +174,7 @@ def _make_offer(
         events=tuple(_merge(tuple(events[name])) for name in sorted(events)),
         delegates=tuple(delegates[key] for key in sorted(delegates)),
         waits=tuple(waits[name] for name in sorted(waits)),
-        result_schema=result_schema.it,
+        result_schema=result_schema(),
         agents=agents,
         of_a_tenant=of_a_tenant,
     )
@@ -193,7 +193,7 @@ def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]
 
 def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:
     """Return the definition of a request by all of its takers; None without one."""
-    named = _requests_of(Same(tuple(registered))).get(event_type)
+    named = _requests_of(identity_of(tuple(registered))).get(event_type)
     return _merge(tuple(named)) if named else None
 
 
@@ -201,15 +201,15 @@ def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventD
 def _requests_of(registered: Same[tuple[RegisteredEvent, ...]]) -> dict[str, list[Same[EventDefinition]]]:
     """Return the definitions of requests by their names. A store gives the very same registrations, as for an offer."""
     found: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
-    for one in registered.it:
+    for one in registered():
         if one.role in TAKEN and one.definition.topic is EventTopic.ACTION_REQUESTS:
-            found[one.definition.event_name].append(Same(one.definition))
+            found[one.definition.event_name].append(identity_of(one.definition))
     return dict(found)
 
 
 @lru_cache(maxsize=4096)
 def _merge(definitions: tuple[Same[EventDefinition], ...]) -> EventDefinition:
-    return merge_definitions([same.it for same in definitions])
+    return merge_definitions([same() for same in definitions])
 
 
 def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:

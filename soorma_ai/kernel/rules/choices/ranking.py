@@ -30,7 +30,7 @@ def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[st
 def standing_order(same: Same[Offer]) -> tuple[str, ...]:
     """Return the choices with a schema in their order for all plans of a planner: goals of other planners, events of
     near agents, other events. Each part is ordered by agent and name, with a share for each agent."""
-    offer = same.it
+    offer = same()
     parts: tuple[list[str], ...] = ([], [], [])
     for name in sorted(offer.choices, key=lambda name: (_agent_of(name, offer), name)):
         if not name.startswith(WAIT):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Same
+from soorma_ai.kernel.domain.values import Same, identity_of
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer
 from soorma_ai.kernel.rules.choices.ranking import standing_order
 from soorma_ai.kernel.rules.prompting.outline import length_of
@@ -55,15 +55,15 @@ def description_beside(definition: EventDefinition) -> str:
 
 
 def size_of(name: str, definition: EventDefinition) -> ChoiceSize:
-    return _size(name, Same(definition))
+    return _size(name, identity_of(definition))
 
 
 @lru_cache(maxsize=16_384)
 def _size(name: str, same: Same[EventDefinition]) -> ChoiceSize:
-    line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
+    line = (length_of(name) + length_of(line_of(same()))) // CHARS_PER_TOKEN + 2
     if name.startswith(WAIT):
         return ChoiceSize(line, 0)
-    described = spell(description_beside(same.it)) + spell(show(same.it.payload_schema).plain)
+    described = spell(description_beside(same())) + spell(show(same().payload_schema).plain)
     return ChoiceSize(line, tokens_of(name + described) + 10)
 
 
@@ -161,12 +161,12 @@ def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: OfferR
 
 
 def _everything(offer: Offer, room: OfferRoom) -> Showing | None:
-    return _everything_in(Same(offer), room)
+    return _everything_in(identity_of(offer), room)
 
 
 @lru_cache(maxsize=64)
 def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
-    offer, lines, schemas = same.it, 0, 0
+    offer, lines, schemas = same(), 0, 0
     for name, definition in offer.choices.items():
         size = size_of(name, definition)
         lines, schemas = lines + size.line, schemas + size.schema
@@ -177,7 +177,7 @@ def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
 
 
 def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
-    shared = shared_choices(Same(offer), room)
+    shared = shared_choices(identity_of(offer), room)
     certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
     own = [name for name in needed if _has_schema(name) and name not in shared]
     likely = [name for name in ranked if _has_schema(name) and name not in shared and name not in own]
@@ -189,7 +189,7 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
         if cost <= left:
             own.append(name)
             left -= cost
-    fits = _lines_size(tuple(offer.choices), Same(offer)) <= room.tokens
+    fits = _lines_size(tuple(offer.choices), identity_of(offer)) <= room.tokens
     for_lines = room.tokens if fits else int(LINES_AT_FIRST * room.tokens)
     wanted = (*shared, *own)
     lines = _fill(offer, for_lines, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
@@ -200,7 +200,7 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
 def shared_choices(same: Same[Offer], room: OfferRoom) -> tuple[str, ...]:
     """Return the choices that stand first for all plans of a planner, with their schemas: the pinned ones, then others
     in their standing order."""
-    offer, most = same.it, room.tokens * SCHEMAS_TO_LINES
+    offer, most = same(), room.tokens * SCHEMAS_TO_LINES
     pinned = (name for event in room.pinned for name in offer.choices_about.get(event, ()) if _has_schema(name))
     found = dict.fromkeys(pinned)
     held = most / max(1, _schemas_size(offer, filter(_has_schema, offer.choices)))
@@ -243,7 +243,7 @@ def still_offered(before: Showing, offer: Offer) -> Showing:
 
 
 def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
-    same = Same(offer)
+    same = identity_of(offer)
     lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
     schemas = _schemas_size(offer, showing.schemas)
     return lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES
@@ -252,7 +252,7 @@ def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
 # Of hundreds of lines most are those of the decision before.
 @lru_cache(maxsize=64)
 def _lines_size(names: tuple[str, ...], same: Same[Offer]) -> int:
-    return sum(size_of(name, same.it.choices[name]).line for name in names)
+    return sum(size_of(name, same().choices[name]).line for name in names)
 
 
 def _with_hidden(schemas: tuple[str, ...], lines: tuple[str, ...], added: tuple[str, ...], offer: Offer) -> Showing:

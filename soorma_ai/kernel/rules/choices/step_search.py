@@ -15,7 +15,10 @@ from soorma_ai.kernel.rules.prompting.references import brings_result, name_of
 from soorma_ai.kernel.rules.prompting.spelling import spell
 
 PART_SIZE, SHORT_SIZE = 400, 100
-MOST_PARTS, MOST_FOUND = 5_000, 10
+MOST_PARTS = 5_000
+# So many parts are told with any of the words; further ones only if they have about as many as the best.
+FEW_FOUND = 10
+_ABOUT_AS_MANY = 0.75
 MOST_CHARS = 2_000
 
 
@@ -28,17 +31,23 @@ class _Part(Struct, frozen=True):
     found: frozenset[str]
 
 
-def find_parts(steps: Sequence[Step], words: str, room: int) -> list[Json]:
-    """Return the parts that share most with these words, best first, within a room of this size."""
+def find_parts(steps: Sequence[Step], words: str, room: int, hidden: int = 0) -> list[Json]:
+    """Return the parts that share most with these words, best first, within a room of this size.
+
+    Of equal parts, those of steps up to the `hidden` one come first: a prompt does not show them.
+    """
     wanted = set(terms(words, MOST_CHARS))
     parts = [part for part in islice(_parts_of(steps), MOST_PARTS) if wanted & part.found]
     having = Counter(term for part in parts for term in wanted & part.found)
     worth = {term: log(1 + len(parts) / count) + 0.1 for term, count in having.items()}
-    best = sorted(parts, key=lambda part: -sum(worth[term] for term in wanted & part.found))
+    scored = [(sum(worth[term] for term in wanted & part.found), part) for part in parts]
+    scored.sort(key=lambda one: (-one[0], one[1].step.ordinal > hidden))
     told: list[Json] = []
-    for part in best[:MOST_FOUND]:
-        row = _row_of(part, max(PART_SIZE, room // MOST_FOUND))
-        room -= length_of(row)
+    for score, part in scored:
+        if len(told) >= FEW_FOUND and score < _ABOUT_AS_MANY * scored[0][0]:
+            break
+        row = _row_of(part, max(PART_SIZE, room // FEW_FOUND))
+        room -= length_of(row) + 1
         if room < 0 and told:
             break
         told.append(row)
@@ -49,7 +58,7 @@ def _row_of(part: _Part, size: int) -> JsonObject:
     step = part.step
     at = name_of(step.ordinal, part.path) if brings_result(step) else f"step{step.ordinal}"
     row: JsonObject = {"at": at, "event": step.name, "value": shorten(part.value, size)}
-    return {**row, "note": shorten(step.note, size)} if step.note else row
+    return row if step.note in ("", "ok") else {**row, "note": shorten(step.note, size)}
 
 
 def _parts_of(steps: Sequence[Step]) -> Iterator[_Part]:

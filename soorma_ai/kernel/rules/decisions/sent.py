@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, PromptPart, Sent
 from soorma_ai.kernel.domain.limits import Payer
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact, identity_of
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.prompting.digests import digest_of, digest_of_part
 
@@ -96,7 +96,7 @@ def retold_answer(entry: JournalEntry) -> str:
 
 def spell_form(form: JsonObject) -> str:
     """Return the form as text, spelled once for as long as it is in use."""
-    return _spell(Same(form))
+    return _spell(identity_of(form))
 
 
 def _outline(value: Json, found: dict[str, str]) -> Json:
@@ -116,4 +116,4 @@ def _outline(value: Json, found: dict[str, str]) -> Json:
 
 @lru_cache(maxsize=128)
 def _spell(same: Same[JsonObject]) -> str:
-    return compact(same.it)
+    return compact(same())

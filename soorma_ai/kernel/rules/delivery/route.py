@@ -32,7 +32,7 @@ def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) 
     """Return the route of an event: a named handler before one for a family of types, and that before one for any.
     `continues` marks the route for the ends of a plan's waits: such an event is owned by a plan of another goal, and no
     handler of that name starts anything with it."""
-    if owner not in (event.id, plan_id_of(event.id, agent)):
+    if owner != event.id and owner != plan_id_of(event.id, agent):
         return next((r for r in routes if r.continues), None)
     named = {r.event_type: r for r in routes if not r.continues and r.topic == event.topic}
     return next((named[pattern] for pattern in patterns_of(event.type) if pattern in named), None)

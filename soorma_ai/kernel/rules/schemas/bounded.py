@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip, compact
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip, compact, identity_of
 from soorma_ai.kernel.rules.schemas.inline import inline_within, root_of
 
 MAX_NODES = 2_000
@@ -26,12 +26,12 @@ class BoundedSchema(Struct, frozen=True):
 
 
 def show(document: JsonObject) -> BoundedSchema:
-    return _show(Same(document))
+    return _show(identity_of(document))
 
 
 @lru_cache(maxsize=4096)
 def _show(same: Same[JsonObject]) -> BoundedSchema:
-    document = same.it
+    document = same()
     plain = inline_within(document, MAX_NODES, MAX_CHARS)
     if plain is None:
         outline = _outline(document)

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact, identity_of
 from soorma_ai.kernel.rules.schemas.combine import list_in, object_in, values_of
 from soorma_ai.kernel.rules.schemas.inline import inline
 from soorma_ai.kernel.rules.schemas.rewriter import MAX_DEPTH, Rewriter, SchemaCounts
@@ -47,15 +47,15 @@ def wire_of(document: JsonObject, *, held: bool = True, shared: bool = True) -> 
     With `held`, for providers with constrained decoding, an unenforceable part is asked for as JSON text, and the rest
     stays strict. With `shared`, `$defs` stay; else each is written out at its first use, and in outline at any other.
     """
-    return _wire_of(Same(document), held, shared)
+    return _wire_of(identity_of(document), held, shared)
 
 
 @lru_cache(maxsize=128)
 def _wire_of(same: Same[JsonObject], held: bool, shared: bool) -> Wire:
-    strict = _write(same.it, strict=True, held=held, shared=shared)
+    strict = _write(same(), strict=True, held=held, shared=shared)
     if not (why := strict.why or strict.excess):
         return Wire(strict.schema, strict=True, why="", unions=strict.tally.unions, texts=frozenset(strict.texts))
-    loose = _write(same.it, strict=False, held=False, shared=shared)
+    loose = _write(same(), strict=False, held=False, shared=shared)
     return Wire(loose.schema, strict=False, why=why, unions=loose.tally.unions)
 
 
@@ -75,13 +75,13 @@ class _PortablePart(Struct, frozen=True):
 @lru_cache(maxsize=4096)
 def _part(same: Same[JsonObject], strict: bool) -> _PortablePart:
     rewriter = Rewriter(strict)
-    schema = rewriter.rewrite(inline(same.it), "$", 0)
+    schema = rewriter.rewrite(inline(same()), "$", 0)
     return _PortablePart(schema, rewriter.why, rewriter.tally)
 
 
 @lru_cache(maxsize=4096)
 def _as_text(same: Same[JsonObject]) -> str:
-    return f"The value as JSON text; it must fit this schema: {compact(same.it)}"
+    return f"The value as JSON text; it must fit this schema: {compact(same())}"
 
 
 def _write(document: JsonObject, *, strict: bool, held: bool, shared: bool) -> "_PortableRewriter":
@@ -132,23 +132,23 @@ class _PortableRewriter(Rewriter):
     def rewrite_property(self, name: str, schema: Json, path: str, depth: int) -> JsonObject:
         if name not in PARTS or not isinstance(schema, dict):
             return self.rewrite(schema, path, depth)
-        part = _part(Same(schema), self.strict)
+        part = _part(identity_of(schema), self.strict)
         if self.strict and self.held and (part.why or depth + part.tally.depth > MAX_DEPTH):
-            return self._text(_as_text(Same(schema)))
+            return self._text(_as_text(identity_of(schema)))
         if part.why:
             self.complain(f"{path}{part.why.removeprefix('$').partition(':')[0]}", part.why.partition(": ")[2])
         self.tally.add(part.tally, depth)
         return part.schema
 
     def nullable(self, shown: JsonObject) -> JsonObject:
-        if Same(shown) not in self.texts:
+        if identity_of(shown) not in self.texts:
             return super().nullable(shown)
         self.tally.unions += 1
         return {"anyOf": [shown, {"type": "null"}]}
 
     def _text(self, description: str) -> JsonObject:
         shown: JsonObject = {"type": "string", "description": description}
-        self.texts.add(Same(shown))
+        self.texts.add(identity_of(shown))
         return shown
 
     def _again(self, name: str, path: str, depth: int) -> JsonObject:

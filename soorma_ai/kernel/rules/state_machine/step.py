@@ -3,7 +3,7 @@
 A step is decided here, and carried out like any other decision: judged, held by its gate, counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -71,7 +71,7 @@ class MachineView(Struct, frozen=True):
     @property
     def is_held(self) -> bool:
         """Return True for a plan in need of a person's resumption, after any other event too."""
-        return any(wait.event_type == RESUMED for wait in _waits(self))
+        return is_held(self.open_now)
 
     @property
     def is_waiting(self) -> bool:
@@ -111,18 +111,22 @@ def enter(plan: PlanRecord, state: str) -> PlanRecord:
     return replace(plan, current_state=state, is_due=True)
 
 
-def keep_result(view: MachineView) -> tuple[Effect, ...]:
-    """Keep a result under the name of the requesting state."""
-    seen = view.seen
-    if seen is None or view.closed is None:
+def is_held(open_now: Iterable[Expectation]) -> bool:
+    """Tell whether a plan with these waits needs a person's resumption, after any other event too."""
+    return any(wait.event_type == RESUMED and wait.kind is ExpectationKind.WAIT for wait in open_now)
+
+
+def keep_result(plan: PlanRecord, closed: tuple[Expectation, EventEnvelope] | None) -> tuple[Effect, ...]:
+    """Keep the result in a wait's closing event under the name of the requesting state."""
+    if closed is None:
         return ()
-    met = view.closed[0]
+    met, seen = closed[0], as_seen(*closed)
     if met.event_type == RESUMED:
-        return (_result(view.plan, USER_INPUT, seen.data),)
+        return (_result(plan, USER_INPUT, seen.data),)
     if met.kind is ExpectationKind.OFFER:
         return ()
-    key = view.plan.current_state if met.id == view.plan.awaits else met.subject
-    return (_result(view.plan, key, result_in(seen)),)
+    key = plan.current_state if met.id == plan.awaits else met.subject
+    return (_result(plan, key, result_in(seen)),)
 
 
 def state_after(view: MachineView, event: EventEnvelope) -> str | None:

@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.names import agent_meant, plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.schemas import describe
 from soorma_ai.kernel.domain.stores import mailbox_of
 from soorma_ai.kernel.domain.values import Data, JsonObject, derived_id, digest, json_object
 from soorma_ai.kernel.ports import Queue, Registry, Store
@@ -41,7 +41,7 @@ from soorma_ai.kernel.rules.waits.opening import (
 from soorma_ai.kernel.rules.waits.replies import check_address
 from soorma_ai.kernel.runtime.client.ownership import session_for
 from soorma_ai.kernel.runtime.client.people import take_answer
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.handling.requests import request_type
 from soorma_ai.kernel.runtime.views import plans as reading
@@ -171,8 +171,7 @@ async def check_data(tenant_id: str, definition: EventDefinition, data: Data) ->
     """Return the data as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
     must_be_outside()
     given = json_object(f"the data of {definition.event_name!r}", data)
-    await check_ahead(tenant_id, definition.payload_schema, given)
-    faults = violations(definition.payload_schema, given)
+    faults = await check(tenant_id, definition.payload_schema, given)
     if faults:
         raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
     return given

@@ -9,12 +9,12 @@ from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.schemas import describe
 from soorma_ai.kernel.ports import COLLEAGUES, KEYS, Registry, Store
 from soorma_ai.kernel.rules.authority import check_answer, is_open_to
 from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
 from soorma_ai.kernel.rules.waits.substitutes import answering_as, lent_person, stands_in
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check, check_ahead
 from soorma_ai.kernel.runtime.handling.requests import request_type
 
 
@@ -95,6 +95,5 @@ async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> 
     if event.topic is not EventTopic.ACTION_REQUESTS:
         return ""
     definition = await request_type(registry, event.tenant_id, event.type, now)
-    await check_ahead(event.tenant_id, definition.payload_schema if definition else None, event.data)
-    faults = violations(definition.payload_schema, event.data) if definition else []
+    faults = await check(event.tenant_id, definition.payload_schema if definition else None, event.data)
     return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""

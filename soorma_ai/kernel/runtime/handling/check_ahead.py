@@ -9,7 +9,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from soorma_ai.kernel.domain.schema_cost import MOST_IN_ALL
-from soorma_ai.kernel.domain.schemas import examine, is_dear
+from soorma_ai.kernel.domain.schemas import Violation, examine, is_dear, try_violations
 from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
@@ -39,6 +39,14 @@ class _CheckQueue:
 
 
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _CheckQueue] = WeakKeyDictionary()
+
+
+async def check(tenant_id: str, schema: JsonObject | None, value: Json) -> list[Violation]:
+    """Return the violations of a tenant's value. A large value is checked in slices."""
+    if schema is None:
+        return []
+    found = try_violations(schema, value)
+    return await _queue().run(tenant_id, examine(schema, value)) if found is None else found
 
 
 async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json, most: int = MOST_IN_ALL) -> None:

@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Effect, Exp
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.schemas import describe
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold_recorded
@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter
 from soorma_ai.kernel.rules.waits.replies import CANCELLED, is_cancelled
 from soorma_ai.kernel.runtime.handling.breaker import keep_within
 from soorma_ai.kernel.runtime.handling.charges import Charges
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import CounterName, outcome_of
@@ -65,23 +65,25 @@ async def validate(handling: Handling) -> None:
     if services.is_remote:
         return
     await keep_within(handling)
-    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
-    for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
-        event, now = effect.event, services.clock.now()
+    for effect in handling.recorded:
+        if type(effect) is not Publish or effect.event.topic is not EventTopic.ACTION_REQUESTS:
+            continue
+        event = effect.event
         definition = await handling.request_type(event.type)
         if definition is None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
             handling.rewrite(marked if one is effect else one for one in handling.recorded)
             continue
-        await check_ahead(event.tenant_id, definition.payload_schema, event.data)
-        if faults := violations(definition.payload_schema, event.data):
+        if faults := await check(event.tenant_id, definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
         if effect.is_cleared:
             continue
         approval = approval_for(definition, event.data, await _goal_data(handling, event.plan_id))
         if approval:
-            task_id, moment = handling.task_id, Moment(handling.event, handling.agent, now, count())
-            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=task_id, longest=LONGEST_WAIT)
+            moment = Moment(handling.event, handling.agent, services.clock.now(), count())
+            waiter = Waiter(
+                handling.agent, event.lineage, event.deadline, task_id=handling.task_id, longest=LONGEST_WAIT
+            )
             handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, moment))
 
 
@@ -107,22 +109,22 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
         services.signals.signal([handling.plan.plan_id])
     if isinstance(disposition, RetryAfter):
         services.signals.timers.set()
-    for effect in effects:
-        _signal(handling, effect)
+    _signal(handling, effects)
 
 
-def _signal(handling: Handling, effect: Effect) -> None:
-    """Tell those that wait in this process of a committed effect, and the log of a plan that sleeps."""
+def _signal(handling: Handling, effects: Sequence[Effect]) -> None:
+    """Tell those that wait in this process of committed effects, and the log of a plan that sleeps."""
     signals = handling.services.signals
-    match effect:
-        case Expect(expectation) if expectation.ask and expectation.root_plan_id:
-            signals.signal([questions_of(expectation.root_plan_id)])
-        case AppendStep(step) if step.kind is StepKind.PARKED:
-            warn("plan_parked", plan_id=step.plan_id, agent=handling.agent, reason=step.note)
-        case Schedule():
-            signals.timers.set()
-        case _:
-            pass
+    for effect in effects:
+        match effect:
+            case Expect(expectation) if expectation.ask and expectation.root_plan_id:
+                signals.signal([questions_of(expectation.root_plan_id)])
+            case AppendStep(step) if step.kind is StepKind.PARKED:
+                warn("plan_parked", plan_id=step.plan_id, agent=handling.agent, reason=step.note)
+            case Schedule():
+                signals.timers.set()
+            case _:
+                pass
 
 
 def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:

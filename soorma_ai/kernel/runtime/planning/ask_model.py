@@ -21,7 +21,7 @@ from soorma_ai.errors import (
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, is_storable
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, identity_of, is_storable
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, QuestionFacts, Reasoner, Settlement
 from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
@@ -196,7 +196,7 @@ class _Sending(Struct, Generic[T], frozen=True):
 
     async def judge(self, answer: ModelAnswer) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
         handling, spent = self.handling, fill_in(answer.paid, self.most)
-        entry = self._entry(replace(answer, **spent._asdict()))
+        entry = self._entry(answer if spent == answer.paid else replace(answer, **spent._asdict()))
         try:
             judged = await _judge(self.inquiry, answer.value, answer.fault)
         except Exception:
@@ -214,7 +214,7 @@ class _Sending(Struct, Generic[T], frozen=True):
         return entry, judged
 
     def _entry(self, answer: ModelAnswer) -> JournalEntry:
-        return replace(_entry(self.handling, self.inquiry, self.payer, self.key, answer), sent=self.sent)
+        return _entry(self.handling, self.inquiry, self.payer, self.key, answer, self.sent)
 
 
 async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:
@@ -272,7 +272,7 @@ def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
     """
     first, *others = [message.content for message in question.messages]
     size = _size_of_beginning(first) + sum(map(size_of_spelled, others)) + len(question.messages) + 1  # as one list
-    sent = size // CHARS_PER_TOKEN + _tokens_in(Same(question.schema))
+    sent = size // CHARS_PER_TOKEN + _tokens_in(identity_of(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
 
@@ -283,7 +283,7 @@ _size_of_beginning = lru_cache(maxsize=64)(size_of_spelled)
 
 @lru_cache(maxsize=256)
 def _tokens_in(same: Same[JsonObject]) -> int:
-    return max(tokens_of(spell(same.it)), tokens_of(wire_of(same.it).text))
+    return max(tokens_of(spell(same())), tokens_of(wire_of(same()).text))
 
 
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
@@ -293,7 +293,9 @@ def _charge(root_plan_id: str, spent: Paid) -> Charge:
     return Charge(root_plan_id, calls, tokens, spent.cost_usd or 0.0, calls if spent.cost_usd is None else 0)
 
 
-def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+def _entry(
+    handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer, sent: Sent
+) -> JournalEntry:
     prompt = inquiry.prompt
     return JournalEntry(
         key=key,
@@ -319,6 +321,7 @@ def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKe
         shown=inquiry.shown.digest if inquiry.shown else "",
         cached_tokens=answer.cached_tokens,
         remembered=inquiry.remembered,
+        sent=sent,
     )
 
 

@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.plans.requests import park
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import enters_phase
-from soorma_ai.kernel.rules.state_machine.step import MachineView, hold, keep_result
+from soorma_ai.kernel.rules.state_machine.step import MachineView, hold, is_held, keep_result
 from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.decide import (
@@ -92,17 +92,16 @@ class PlanningEngine:
             handling.must_be_first()  # a model may be asked
         handling.trigger = trigger
         machine, transition = MachineInHand(handling), self._author.transition
-        handling.record(*keep_result(machine.view([])))
-        view = machine.view_now()
-        if (view.states or transition is None) and view.is_held:
-            handling.apply(hold(view, handling.services.clock.now()))
-        elif handling.plan.is_due and not view.states:
+        handling.record(*keep_result(handling.plan, handling.closed))
+        if (machine.states or transition is None) and is_held(handling.open_now):
+            handling.apply(hold(machine.view_now(), handling.services.clock.now()))
+        elif handling.plan.is_due and not machine.states:
             machine.drop()
             await self._make_first_step(handling, await goal_of(handling), trigger)
         elif transition is None:
             await self._go_on_by_itself(handling, trigger)
         else:
-            await self._call_author(handling, transition(handling, trigger, view))
+            await self._call_author(handling, transition(handling, trigger, machine.view_now()))
 
     async def fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._author.settings)
@@ -138,9 +137,10 @@ class PlanningEngine:
 
     async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
-        going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
+        moment = handling.moment()
+        going = move(handling.plan, StatusTrigger.GO, moment.now)
         open_now, terms = handling.open_now, self._author.settings.terms
-        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), terms))
+        handling.apply(carry_out(going, judged, trigger, open_now, moment, terms))
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await recall_session(handling, self._author.settings.earlier_plans)

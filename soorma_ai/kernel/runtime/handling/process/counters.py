@@ -1,6 +1,6 @@
 """Counters of this process since its begin, by tenant."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
@@ -34,31 +34,34 @@ class Counters:
 
     def __init__(self, most: int = MOST_TENANTS) -> None:
         self._most = most
-        self._by_tenant: OrderedDict[str | None, dict[Key, float]] = OrderedDict()
+        self._by_tenant: OrderedDict[str | None, defaultdict[Key, float]] = OrderedDict()
 
     def add(self, tenant_id: str | None, what: CounterName, *by: str, count: float = 1) -> None:
-        found = self._by_tenant.get(tenant_id)
-        if found is None:
-            found = self._by_tenant[tenant_id] = {}
-            if len(self._by_tenant) > self._most:
-                self._by_tenant.popitem(last=False)
-        self._by_tenant.move_to_end(tenant_id)
-        found[what, by] = found.get((what, by), 0) + count
+        self._counts_of(tenant_id)[what, by] += count
 
     def count_settlement(self, tenant_id: str, settlement: Settlement) -> None:
         """Count the result of a model call."""
-        used, entry = settlement.actual, settlement.entry
-        self.add(tenant_id, CounterName.MODEL_CALLS, count=used.llm_calls)
-        self.add(tenant_id, CounterName.TOKENS, count=used.tokens)
+        used, entry, counts = settlement.actual, settlement.entry, self._counts_of(tenant_id)
+        counts[CounterName.MODEL_CALLS, ()] += used.llm_calls
+        counts[CounterName.TOKENS, ()] += used.tokens
         if used.unpriced_calls:
-            self.add(tenant_id, CounterName.UNPRICED, count=used.unpriced_calls)
+            counts[CounterName.UNPRICED, ()] += used.unpriced_calls
         elif used.llm_calls:
-            self.add(tenant_id, CounterName.DOLLARS, count=used.cost_usd)
+            counts[CounterName.DOLLARS, ()] += used.cost_usd
         if entry is not None:
-            self.add(tenant_id, CounterName.DECISIONS, action_of(entry), entry.verdict)
+            counts[CounterName.DECISIONS, (action_of(entry), entry.verdict)] += 1
 
     def of(self, tenant_id: str | None) -> Mapping[Key, float]:
         return self._by_tenant.get(tenant_id, {})
+
+    def _counts_of(self, tenant_id: str | None) -> defaultdict[Key, float]:
+        found = self._by_tenant.get(tenant_id)
+        if found is None:
+            found = self._by_tenant[tenant_id] = defaultdict(float)
+            if len(self._by_tenant) > self._most:
+                self._by_tenant.popitem(last=False)
+        self._by_tenant.move_to_end(tenant_id)
+        return found
 
 
 def outcome_of(disposition: Disposition) -> str:
