@@ -1,4 +1,4 @@
-"""Tests that are about one place, and why: elsewhere they are skipped, and the reason is said."""
+"""Tests about files alone, with the reason; in other places they are skipped, and the reason is printed."""
 
 from collections.abc import Sequence
 

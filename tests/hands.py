@@ -1,4 +1,4 @@
-"""Every plan that is taken from the hand is compared with its rows, at the same moment."""
+"""Compares every plan in hand with its rows, at each use."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -12,7 +12,7 @@ from soorma_ai.kernel.sql.tables import plans
 
 
 def compare() -> None:
-    """Compare from now on, in all stores of this process."""
+    """Compare in all stores of this process, starting now."""
     held = SqlPlans.state
 
     @wraps(held)
@@ -27,12 +27,12 @@ def compare() -> None:
     SqlPlans.state = state  # type: ignore[method-assign]
 
 
-# Each is called with a difference.
+# Called with each difference.
 LISTENERS: list[Callable[[str], None]] = []
 
 
 def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str) -> None:
-    """Raise AssertionError for a plan in hand that is not that of its rows."""
+    """Raise AssertionError for a plan in hand different from its rows."""
     if held is None or read is None:
         is_equal, told = held is read, f"a plan is in hand and not in its rows, or the other way round: {held}, {read}"
     else:
@@ -44,7 +44,7 @@ def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str)
 
 
 def _comparable(state: PlanState, event_id: str) -> Mapping[str, Any]:
-    """The parts of a state that a read gives. Which events are still to be handled is not said by the rows."""
+    """Return the comparable parts of a state. The rows do not contain the events still to be handled."""
     met = {event_id: state.met[event_id]} if event_id in state.met else {}
     return asdict(replace(state, met=met, recent=())) | {"order": [*state.open]}
 
