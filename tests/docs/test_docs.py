@@ -100,7 +100,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[f"{one.page}:{one.line}" for one, _ in PROGRAMS])
-def test_a_program_of_a_page_prints_what_the_page_says(printed: list[dict[str, str]], number: int) -> None:
+def test_a_program_of_a_page_prints_the_output_on_the_page(printed: list[dict[str, str]], number: int) -> None:
     block, said = PROGRAMS[number]
     skip_without(block)
     assert printed[number]["fault"] == ""
