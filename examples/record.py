@@ -189,8 +189,8 @@ def refunds(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
             return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
 
 
-# The sentence of the last event, and its data.
-_NOW = re.compile(r"\nNow: (.*)\n(?:step\d+[^<\n]*<data>(.*)</data>)?")
+# The sentence of the last event, the step with its data, and the data if they stand below.
+_NOW = re.compile(r"\nNow: (.*?)(?: See (step\d+)\..*)?\n(?:step\d+[^<\n]*<data>(.*)</data>)?")
 _OUTCOMES = (
     (re.compile(r"A person answered \((\w+)\) for (\S+)\."), ""),
     (re.compile(r"A() person rejected (\S+);"), "reject"),
@@ -207,11 +207,17 @@ def facts_in(told: str) -> QuestionFacts:
     now = _NOW.search("\n" + told + "\n")
     if now is None:
         return QuestionFacts(goal)
-    result = json.loads(now[2]) if now[2] else None
+    result = json.loads(data) if (data := now[3] or _data_of(now[2], told)) else None
     for pattern, outcome in _OUTCOMES:
         if found := pattern.search(now[1]):
             return QuestionFacts(goal, found[2], outcome or found[1], result)
     return QuestionFacts(goal, "", "", result)
+
+
+def _data_of(step: str | None, told: str) -> str:
+    """Return the data in the line of the history about this step."""
+    found = re.findall(rf"\n{step}: .*<data>(.*)</data>\n", told) if step else []
+    return found[-1] if found else ""
 
 
 def record_quickstart() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "soorma_ai"
 # Calls for violations, direct or in a rule.
-RULES = {"violations", "judge", "judge_answer", "judge_choice", "read_as_promised", "end"}
+RULES = {"violations", "judge", "judge_answer", "judge_choice", "end"}
 AHEAD = {"check_ahead", "_check_ahead", "check_decision_ahead"}
 # (file, function): why its values are small.
 SMALL = {

@@ -315,6 +315,7 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
             *unguarded,
             "ALTER TABLE inbox DROP COLUMN holder, DROP COLUMN outcome",
             "DROP INDEX expectation_age",
+            "ALTER TABLE plan DROP COLUMN place",
             "ALTER TABLE budget DROP COLUMN unpriced_calls, DROP COLUMN held_calls, DROP COLUMN held_tokens, "
             "DROP COLUMN held_usd",
             "UPDATE meta SET version = 10",

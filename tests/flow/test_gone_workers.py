@@ -56,8 +56,8 @@ def deciding(first: Any, **options: Any) -> Any:
     """The first step, and what to do about whatever comes of it."""
 
     def decide(question: Any) -> Any:
-        happened = question.messages[-1].content.partition("\nNow: ")[2]
-        return first if "The goal came." in happened else complete({"plan_was_told": happened})
+        happened = question.messages[-1].content
+        return first if "\nNow: The goal came." in happened else complete({"plan_was_told": happened})
 
     return planner(decide, **options)
 

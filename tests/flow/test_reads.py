@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from test_hand_and_rows import must_keep_hands
 
 from soorma_ai import Limits, Platform
+from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
 from soorma_ai.kernel.sql.database import reading
 from soorma_ai.kernel.sql.plans import SqlPlans
@@ -117,3 +118,21 @@ async def test_however_much_of_a_history_is_kept_all_that_is_asked_for_is_read(p
             earlier, told = await histories.read(store, found, first)
             assert [step.ordinal for step in told] == list(range(first, found.plan.steps))
             assert earlier.last == max(first - 1, 0), "the facts of all that is before"
+
+
+async def test_a_recorded_step_keeps_its_lines_when_it_is_stored_unless_it_is_another_then(platform: Platform) -> None:
+    plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
+    await plan.result(timeout=5)
+    store = platform.services.store.plans
+    found, steps = await store.state(plan.plan_id), await store.steps(plan.plan_id)
+    assert found is not None
+    last = next(place for place, step in enumerate(steps) if step.kind is StepKind.REPLIED)
+    before, after = (replace(found, recent=tuple(steps[:end])) for end in (last, last + 1))
+    for recorded, is_kept in ((steps[last], True), (replace(steps[last], data={"lost": 1}), False)):
+        histories = Histories()
+        _, told = await histories.read(store, before, 0, [recorded])
+        assert [one.ordinal for one in told] == list(range(last + 1))
+        assert told[-1].lines.whole.text, "as a decision tells it"
+        _, again = await histories.read(store, after, 0)
+        assert (again[-1] is told[-1]) is is_kept
+        assert [one is other for one, other in zip(told[:-1], again, strict=False)] == [True] * last

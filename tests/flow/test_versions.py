@@ -44,7 +44,7 @@ def test_a_label_names_the_text_and_not_only_its_version(tmp_path: Path) -> None
     edited.parent.mkdir()
     edited.write_text(f"{text}\n")
     one, other = PromptFiles().label(DECIDE), PromptFiles(tmp_path).label(DECIDE)
-    assert one.split()[:2] == other.split()[:2] == [DECIDE, "9"]
+    assert one.split()[:2] == other.split()[:2] == [DECIDE, "10"]
     assert one != other
     with pytest.raises(ConfigError, match="no prompt"):
         PromptFiles().label("planner/unknown")

@@ -206,7 +206,8 @@ def without_tenants(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_an_upgrade_of_a_file_changes_only_the_names_of_agents(older: Path) -> None:
     tables = [name for (name,) in rows(older, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {t: [row[1] for row in rows(older, f"PRAGMA table_info({t})")] for t in tables}
-    before = {table: sorted(rows(older, f"SELECT {', '.join(columns[table])} FROM {table}")) for table in tables}
+    read = {table: rows(older, f"SELECT {', '.join(columns[table])} FROM {table}") for table in tables}
+    before = {table: sorted(map(without_tenants, found)) for table, found in read.items()}
     open_and_close(older)
     for table in tables:
         # A row with a `rest` has its former body there.

@@ -43,6 +43,9 @@ _AUDITED = """
         old_value TEXT, new_value TEXT
     );
     CREATE FUNCTION audit.note_plan() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$ BEGIN
+        IF TG_OP = 'UPDATE' AND to_jsonb(OLD) - 'place' = to_jsonb(NEW) - 'place' THEN
+            RETURN NULL;
+        END IF;
         IF TG_OP = 'INSERT' THEN
             INSERT INTO audit.row_change (what, id, new_status, new_value)
             VALUES ('plan', NEW.plan_id, NEW.status, NEW.version);
@@ -166,15 +169,9 @@ class OneThreadServerDatabase(Database):
     async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         loop = asyncio.get_running_loop()
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
-        connection.holder, connection.features = next(_holders), ALL_FEATURES
-        self._writer = self.mortal = MortalWriter(
-            connection,
-            StatementLimit(STATEMENT_SECONDS),
-            begun=self._forget_changes,
-            ending=self._ending,
-            on_commit=self.on_commit,
-            forget=self._forget,
-        )
+        connection.holder, connection.features, connection.keeps_plans = next(_holders), ALL_FEATURES, True
+        limit = StatementLimit(STATEMENT_SECONDS)
+        self._writer = self.mortal = MortalWriter(connection, limit, self._hooks_of(connection))
         await self.mortal.do(tidy)
         await self.write(lambda db: leases.void(db, [row[0] for row in db.execute(_OF_OTHERS, (db.holder,))]))
 

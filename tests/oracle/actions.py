@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from material import Event, Material, Payload, Plan
+from payloads import Json
 
 ENTRIES, LAST_READ = 200, 150
 HELP_EVENT = "helper.help.requested"
@@ -131,7 +132,7 @@ def _needs(step: Payload, group: list[Payload], goal: str) -> bool:
     return any(clue in results and clue not in goal for clue in _clues_in(step["data"]))
 
 
-def _clues_in(value: object) -> Iterator[str]:
+def _clues_in(value: Json) -> Iterator[str]:
     match value:
         case dict() | list():
             for item in value.values() if isinstance(value, dict) else value:

@@ -3,14 +3,14 @@
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import jsonschema
 from judge import without_nulls
 from material import Payload
 from offered import GIVE_UP, LOOKUPS, PUBLISH_ALL, SEE
+from payloads import Json, is_valid
 from wires.form import End, Failed, Reply, Said
 
 
@@ -108,7 +108,7 @@ def _impossible_join(case: Case) -> Made:
     step = case.step
     requests = step["requests"]
     wait = {"action": "wait", "expected_event": "user.replied", "message": "And now?"}
-    changes = [
+    changes: list[Payload] = [
         {"need": len(requests) + 1},
         {"need": 0},
         {"requests": []},
@@ -138,7 +138,7 @@ def _misled(path: str, draw: random.Random) -> str:
 
 
 def _fields_of(step: Payload) -> Payload:
-    data = step.get("data")
+    data: Json = step.get("data")
     return data if isinstance(data, dict) else {}
 
 
@@ -230,7 +230,7 @@ def _extra_field(case: Case) -> Made:
     if case.action in LOOKUPS:
         return None
     step = case.step
-    extra = {"confidence": 0.9}
+    extra: Payload = {"confidence": 0.9}
     if case.action == "complete":
         step["result"] |= extra
         return case.instead(step)
@@ -343,18 +343,17 @@ REPEATED = UNANSWERED | {"cut off"}
 RIGHT_INSIDE = frozenset({"fenced", "prose around", "arguments as a string"})
 
 
-def _first_unfit(case: Case, attempts: Any) -> str | None:
+def _first_unfit(case: Case, attempts: Iterable[Payload]) -> str | None:
     """Return the first data refused by the event's schema. Null counts as left out, unless the schema allows it, as one
     without a type does."""
     schema = case.schema or {}
-    judge = jsonschema.Draft202012Validator(schema)
     for data in attempts:
-        if not judge.is_valid(without_nulls(data, schema)) and not judge.is_valid(_without_nulls(data)):
+        if not is_valid(without_nulls(data, schema), schema) and not is_valid(_without_nulls(data), schema):
             return case.instead({**case.step, "data": data})
     return None
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: Json) -> Json:
     if isinstance(value, dict):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 from actions import HELP_EVENT, play
 from material import GOAL_EVENT, Payload, Plan, read
+from payloads import Json, faults_in, is_valid
 
 ANSWER = f"{GOAL_EVENT}.completed"
 CLIENT = "client"
@@ -89,8 +89,7 @@ class Record:
             if known is None:
                 found.append(f"{event['type']} is not offered")
                 continue
-            faults = jsonschema.Draft202012Validator(known.schema).iter_errors(data)
-            found += [f"{event['type']}: {fault.message}" for fault in faults]
+            found += [f"{event['type']}: {fault}" for fault in faults_in(data, known.schema)]
             held = [event["type"], spelling(data)]
             if known.needs_approval and held not in approved:
                 found.append(f"{event['type']} was not approved")
@@ -156,8 +155,8 @@ def _lines_of(request: Payload, plan: Plan) -> list[list[Any]]:
     return gate if gate and request.get("is_silent") else [*gate, ["publish", *told]]
 
 
-def without_nulls(value: Any, schema: Any) -> Any:
-    """Return `value` in its published form: without the nulls of optional fields, by which a model leaves them out."""
+def without_nulls(value: Json, schema: Payload) -> Json:
+    """Return `value` in its published form: without the nulls of optional fields, a model's way to leave them out."""
     if isinstance(value, list):
         return [without_nulls(item, schema.get("items", {})) for item in value]
     if not isinstance(value, dict):
@@ -171,8 +170,8 @@ def without_nulls(value: Any, schema: Any) -> Any:
     return {name: without_nulls(item, fields.get(name, {})) for name, item in kept.items()}
 
 
-def _knows_null(schema: Any) -> bool:
-    return jsonschema.Draft202012Validator(schema).is_valid(None)
+def _knows_null(schema: Payload) -> bool:
+    return is_valid(None, schema)
 
 
 def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:

@@ -5,9 +5,9 @@ import json
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-Payload = dict[str, Any]
+from payloads import Payload
+
 GOAL_EVENT = "customer.help.requested"
 
 

@@ -3,10 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import jsonschema
-from wires.form import Payload, Question
+from payloads import Json, Payload, is_valid
+from wires.form import Question
 
 PUBLISH = "publish:"
 PUBLISH_ALL, GIVE_UP = "publish_all", "give_up"
@@ -46,7 +45,7 @@ def lines_of(question: Question) -> frozenset[str]:
 
 def spelled_step(step: Payload, branches: dict[str, Payload]) -> Payload:
     """Return a step in the spelling of a provider bound to these branches, each of several requests by its own."""
-    said = spelled(step, branches.get(step["action"], {}))
+    said = _spelled_object(step, branches.get(step["action"], {}))
     if step["action"] != PUBLISH_ALL:
         return said
     return {**said, "requests": [_spelled_request(one, branches) for one in step["requests"]]}
@@ -54,18 +53,24 @@ def spelled_step(step: Payload, branches: dict[str, Payload]) -> Payload:
 
 def _spelled_request(request: Payload, branches: dict[str, Payload]) -> Payload:
     branch = branches.get(request["action"])
-    return as_texts(spelled(request, branch), texts_in(branch)) if branch else request
+    return as_texts(_spelled_object(request, branch), texts_in(branch)) if branch else request
 
 
-def spelled(value: Any, schema: Payload) -> Any:
+def _spelled_object(step: Payload, branch: Payload) -> Payload:
+    said = spelled(step, branch)
+    assert isinstance(said, dict), said
+    return said
+
+
+def spelled(value: Json, schema: Payload) -> Json:
     """Return a value in the spelling of a provider bound to `schema`: an omitted required field is null."""
     if "anyOf" in schema:
         spellings = [(spelled(value, branch), branch) for branch in schema["anyOf"]]
-        fitting = (said for said, branch in spellings if jsonschema.Draft202012Validator(branch).is_valid(said))
+        fitting = (said for said, branch in spellings if is_valid(said, branch))
         return next(fitting, value)
     if isinstance(value, dict):
         properties = schema.get("properties", {})
-        left_out = {name: None for name in schema.get("required", []) if name not in value}
+        left_out: dict[str, Json] = {name: None for name in schema.get("required", []) if name not in value}
         return {name: spelled(item, properties.get(name, {})) for name, item in (value | left_out).items()}
     if isinstance(value, list):
         return [spelled(item, schema.get("items", {})) for item in value]

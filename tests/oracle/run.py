@@ -132,7 +132,7 @@ async def go_together(
 ) -> None:
     with Loopback(models.respond) as server:
         worlds = [
-            World(plan, *(_model_of(one, server, options) for one in (plan, plan.helper) if one))
+            World(plan, _model_of(plan, server, options), _model_of(plan.helper, server, options))
             for plan in (model.plan for model in models.of.values())
         ]
         told = await live(worlds, store, others)
@@ -141,8 +141,10 @@ async def go_together(
         add(outcome, world, models, heard, verdict)
 
 
-def _model_of(plan: Plan, server: Loopback, options: Options) -> dict[str, Any]:
-    """Return the model options of the plan's planner."""
+def _model_of(plan: Plan | None, server: Loopback, options: Options) -> dict[str, Any]:
+    """Return the options of the planner's model; none for no plan."""
+    if plan is None:
+        return {}
     wire = WIRES[options.wire]
     model = {"reasoning_model": wire.model, "api_base": server.address(name_of(plan), wire), "api_key": "any"}
     room = {} if options.offer_tokens is None else {"offer_tokens": options.offer_tokens}

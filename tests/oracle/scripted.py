@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import jsonschema
 from actions import HELP_EVENT
 from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
 from material import GOAL_EVENT, Event, Material, Payload, Plan
@@ -27,7 +26,8 @@ from offered import (
     with_references,
     words_for,
 )
-from wires.form import Declined, Failed, Question, Reply, Said, Wire
+from payloads import Json, faults_in
+from wires.form import Declined, Failed, Question, Reply, Said, Sent, Wire
 
 MOST_FINDS, MOST_NEEDS = 2, 3
 # The least number of shown characters of each of many results.
@@ -99,7 +99,7 @@ class PlanModel:
         self.calls += 1
         self.tokens += _tokens(question.size)
         given = self._given(question)
-        if isinstance(given, Failed):
+        if not isinstance(given, Said):
             return given
         return replace(given, tokens=(_tokens(question.size), _tokens(len(given.text))))
 
@@ -190,8 +190,8 @@ class PlanModel:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
             return Said(self._answer(decision))
         said = as_texts(spelled_step(decision, branches), texts_in(branch))
-        for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
-            self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {error.message}")
+        for found in faults_in(said, branch):
+            self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {found}")
         return Said(self._answer(said))
 
     def _note(self, decision: Payload) -> None:
@@ -317,7 +317,7 @@ def _is_in_outline(value: Any) -> bool:
     return len(json.dumps(value, ensure_ascii=False)) > LONGEST_WHOLE
 
 
-def words_of(value: Any) -> list[str]:
+def words_of(value: Json) -> list[str]:
     """Return a part of the text in it: the first one found."""
     match value:
         case str():
@@ -382,7 +382,13 @@ def _is_same(said: str, shown: str) -> bool:
 
 
 def _text(reply: Reply) -> str:
-    return reply.text if isinstance(reply, Said) else reply.message
+    match reply:
+        case Said():
+            return reply.text
+        case Failed():
+            return reply.message
+        case Sent():
+            return json.dumps(reply.body)
 
 
 def _tokens(characters: int) -> int:

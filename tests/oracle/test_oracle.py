@@ -202,7 +202,7 @@ def request_of(event: str, result: Any = "ok", **data: Any) -> dict[str, Any]:
 def test_requests_are_published_together_unless_one_needs_the_other(second: dict[str, Any], together: bool) -> None:
     first = request_of("a", {"found": ["from the first", "of the goal"]}, id="one")
     question = {"decision": "WAIT", "message": "?"}
-    done = {"decision": "COMPLETE", "result": {}}
+    done: dict[str, Any] = {"decision": "COMPLETE", "result": {}}
     made = ask_together(Plan("p", 1, "Do it, of the goal.", "", 9, (first, question, second, done), {}))
     assert (made is not None) == together
     assert made is None or [step["decision"] for step in made.steps] == ["WAIT", "PUBLISH_ALL", "COMPLETE"]

@@ -167,7 +167,7 @@ def test_no_kind_of_fault_returns_the_right_answer(step: Payload, seed: int) -> 
 
 
 def test_half_of_the_wrong_questions_are_blind_requests() -> None:
-    blind = {"action": "publish:x", "data": {}}
+    blind: Payload = {"action": "publish:x", "data": {}}
     answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}
     kinds = [
         fault(Case(answer, None, frozenset({"x"}), [], random.Random(seed), blind=blind)).kind for seed in range(100)
@@ -195,9 +195,9 @@ def test_only_names_in_a_fenced_list_count_as_listed() -> None:
 
 def test_data_too_loose_for_a_providers_schema_is_sent_as_a_text() -> None:
     loose = branch("publish:x", data={"type": "string", "description": "JSON text"})
-    step = {"action": "publish:x", "data": {"id": 1}}
-    assert texts_in(loose) == {"data"}
-    assert as_texts(spelled(step, loose), texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
+    step: Payload = {"action": "publish:x", "data": {"id": 1}}
+    assert texts_in(loose) == {"data"} and spelled(step, loose) == step
+    assert as_texts(step, texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
     assert texts_in(PUBLISH) == frozenset()
 
 

@@ -19,9 +19,10 @@ from soorma_ai.errors import RateLimited, SoormaError
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports.model import Mode
 
-WHOLE = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
-STEP = {"type": "object", "properties": {"action": {"const": "complete"}, "result": WHOLE}}
+WHOLE: JsonObject = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
+STEP: JsonObject = {"type": "object", "properties": {"action": {"const": "complete"}, "result": WHOLE}}
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
@@ -50,10 +51,10 @@ every_form = pytest.mark.parametrize("form", FORMS)
 class Provider:
     """A provider, and the product's client of it: `questions` are the requests as read by the model."""
 
-    def __init__(self, name: str, form: str) -> None:
+    def __init__(self, name: str, form: Mode) -> None:
         self.wire = WIRES[name]
         self.questions: list[Question] = []
-        self._form = form
+        self._form: Mode = form
         self._replies: Iterator[Reply] = iter(())
         self._server = Loopback(self._reply)
 
@@ -88,7 +89,7 @@ async def _never(seconds: float) -> None:
 
 @every_wire
 @every_form
-async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, form: str) -> None:
+async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         answer = await provider.ask(Said(SAID, tokens=(70, 5)))
         await provider.ask(Said(SAID), more=(Message("assistant", "x"), Message("user", "No.")))
@@ -105,7 +106,7 @@ async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, for
 
 @every_wire
 @every_form
-async def test_a_cut_or_malformed_answer_arrives_in_the_providers_form(name: str, form: str) -> None:
+async def test_a_cut_or_malformed_answer_arrives_in_the_providers_form(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         cut = await provider.ask(Said(SAID[:9], End.CUT))
         answers = [await provider.ask(Said(text)) for text in TEXTS]
@@ -118,7 +119,7 @@ async def test_a_cut_or_malformed_answer_arrives_in_the_providers_form(name: str
 
 @every_wire
 @every_form
-async def test_each_way_of_a_provider_to_decline_is_understood(name: str, form: str) -> None:
+async def test_each_way_of_a_provider_to_decline_is_understood(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         for declined in provider.wire.declines:
             if declined.insists:

@@ -14,7 +14,6 @@ from scripted import planner_of
 from soorma_ai import (
     Agent,
     ChoreographyPlanner,
-    Client,
     EventDefinition,
     EventEnvelope,
     EventTopic,
@@ -28,6 +27,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.local_client import LocalClient
 
 GOAL = EventDefinition(
     event_name=GOAL_EVENT,
@@ -156,7 +156,7 @@ class World:
         """Return the events open to requests."""
         return {*self.plan.events, GOAL_EVENT, *([HELP_EVENT] if self.plan.helper else [])}
 
-    async def live(self, client: Client) -> Told:
+    async def live(self, client: LocalClient) -> Told:
         """Submit the goal, answer as the person until the plan's end, and return its outcome."""
         handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
         try:
@@ -164,7 +164,7 @@ class World:
         finally:
             self._is_over.set()
 
-    async def _live(self, client: Client, handle: PlanHandle) -> Told:
+    async def _live(self, client: LocalClient, handle: PlanHandle) -> Told:
         try:
             async with asyncio.timeout(self.patience):
                 async for event in handle.events():
@@ -178,26 +178,26 @@ class World:
                 await client.cancel(handle.plan_id, "it takes too long")
             return Told(reason="no end")
 
-    async def _see(self, event: EventEnvelope, client: Client, handle: PlanHandle) -> None:
+    async def _see(self, event: EventEnvelope, client: LocalClient, handle: PlanHandle) -> None:
         if event.type == HUMAN_INPUT:
             await self._answer(str(event.data["wait_id"]), client)
         elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in self._known:
             self.surprises.append(f"{event.type} was requested, which nobody here takes")
             await client.cancel(handle.plan_id, "nobody will ever answer")
 
-    async def _answer(self, wait_id: str, client: Client) -> None:
+    async def _answer(self, wait_id: str, client: LocalClient) -> None:
         """Approve every proposal: the platform has to keep back invalid events."""
         asked = next((wait for wait in await client.waits() if wait.wait_id == wait_id), None)
         if asked is None:
             self.surprises.append("a wait was announced that is not open")
         elif asked.proposed_event is not None:
-            if not self._is_silent_about(asked.proposed_event, asked.proposed_data):
+            if not self._is_silent_about(asked.proposed_event, asked.proposed_data or {}):
                 await self._say(client, wait_id, {"approved": True}, decision="approve")
         else:
             question = next(self._questions, {"answer": {"text": "I have nothing more to say."}})
             await self._say(client, wait_id, question["answer"])
 
-    async def _say(self, client: Client, wait_id: str, payload: Payload, **how: str) -> None:
+    async def _say(self, client: LocalClient, wait_id: str, payload: Payload, **how: str) -> None:
         outcome = await client.answer(wait_id, payload, **how)
         if outcome != "accepted":
             self.surprises.append(f"the answer {payload} was {outcome}: {outcome.detail}")

@@ -34,13 +34,23 @@ _REGISTRY = "SELECT registry FROM meta"
 
 
 class Connection(family.Connection):
-    """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread."""
+    """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread.
+    `on_reconnect` is called for each connection made in the place of a lost one, by the thread that makes it."""
 
     taking = "FOR UPDATE OF inbox SKIP LOCKED"
     is_far_from_hands = True
+    moves_places = True
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, limit: StatementLimit | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        loop: asyncio.AbstractEventLoop,
+        limit: StatementLimit | None = None,
+        on_reconnect: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__()
+        self._on_reconnect = on_reconnect
+        self._was_connected = False
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
@@ -72,6 +82,9 @@ class Connection(family.Connection):
         when there is none. Raise psycopg.Error."""
         if self._raw is None or self._raw.closed:
             self._raw = connect(self._url, self._limit)
+            if self._was_connected:
+                self._on_reconnect()
+            self._was_connected = True
         self._patience = LOOP_WITHIN
         found = self._raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
@@ -115,6 +128,19 @@ class Connection(family.Connection):
         cursor.executemany(spell(sql).encode(), list(parameters))
         self.changes += max(cursor.rowcount, 0)
         return cursor
+
+    def commit(self, last: str) -> None:
+        """Commit in one message, after the moves of changed plans' places, and this statement. Raise psycopg.Error."""
+        unmoved = self.plan_changes.unmoved()
+        if not unmoved:
+            self.raw.execute(f"{last}; COMMIT".encode())
+            return
+        ids = ", ".join(map(_quote, unmoved))
+        moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}]) RETURNING plan_id, seq, place"
+        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; {last}; COMMIT".encode())
+        found.nextset()
+        for plan_id, seq, number in found.fetchall():
+            self.note_place(plan_id, seq, number)
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """A loop that is busy has no free hand, and is not asked again before the next transaction."""

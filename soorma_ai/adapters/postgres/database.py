@@ -17,13 +17,14 @@ from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.notifications import Notification, join
 from soorma_ai.adapters.postgres.readers import Readers
-from soorma_ai.adapters.postgres.writer import PostgresWriter
+from soorma_ai.adapters.postgres.writer import PostgresWriter, TransactionHooks
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.ports import Delivery, Hands
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql import database
 from soorma_ai.kernel.sql.database import NOTHING
+from soorma_ai.kernel.sql.plan_states import PlanStates
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -44,6 +45,7 @@ class Database(database.Database):
         self, url: str, features: FeatureSet, *, read_only: bool, absence: timedelta, statement_timeout: float
     ) -> None:
         super().__init__(features, keeps=True)
+        self.states = self._in_hand = PlanStates()
         self._wanted = features
         self._url = url
         self._statement_timeout = statement_timeout
@@ -81,17 +83,12 @@ class Database(database.Database):
         loop = asyncio.get_running_loop()
         self._limit = StatementLimit(self._statement_timeout)
         await asyncio.to_thread(self._prepare)
-        self._readers = Readers(self._url, self._limit)
+        self._readers = Readers(self._url, self._limit, self._in_hand.give_up)
         if self._read_only:
             return
-        self._writer = PostgresWriter(
-            self._connection(loop),
-            self._limit,
-            begun=self._forget_changes,
-            ending=self._ending,
-            on_commit=self.on_commit,
-            forget=self._forget,
-        )
+        connection = self._connection(loop)
+        connection.keeps_plans = True
+        self._writer = PostgresWriter(connection, self._limit, self._hooks_of(connection))
         listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds(), self._limit)
         self._writer.connection.holder = listener.number
         beside = self._connection(loop)
@@ -154,9 +151,18 @@ class Database(database.Database):
         return lambda: found
 
     def _connection(self, loop: asyncio.AbstractEventLoop) -> Connection:
-        made = Connection(self._url, loop, self._limit)
+        made = Connection(self._url, loop, self._limit, self._in_hand.give_up)
         made.features = self.features
         return made
+
+    def _hooks_of(self, writing: Connection) -> TransactionHooks:
+        return TransactionHooks(
+            begin=self._forget_changes,
+            end=self._ending,
+            forget=self._forget,
+            settle=partial(self.settle, writing),
+            on_commit=self.on_commit,
+        )
 
     def _prepare(self) -> None:
         with connection_to(self._url) as made:
@@ -181,6 +187,7 @@ class Database(database.Database):
             self._registry = registry
         self._routes_were = self.routes.epoch
         self._arrivals.clear()
+        db.plan_changes.era = self._in_hand.era
 
     def _ending(self, db: Connection) -> str:
         """Tell other processes of this transaction's changes; return its last statement."""

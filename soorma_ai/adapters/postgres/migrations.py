@@ -38,6 +38,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         )""",
         ),
     ),
+    12: ("ALTER TABLE plan ADD COLUMN place BIGINT NOT NULL DEFAULT 0",),
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

@@ -25,14 +25,14 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 class Readers:
     """Pool of readers. The rows of one query are all of one moment."""
 
-    def __init__(self, url: str, limit: StatementLimit) -> None:
+    def __init__(self, url: str, limit: StatementLimit, on_reconnect: Callable[[], None]) -> None:
         self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="soorma-store-reader")
         self._idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         for _ in range(READERS):
-            self._idle.put(Connection(url, self._loop, limit))
+            self._idle.put(Connection(url, self._loop, limit, on_reconnect))
 
     async def read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
         """Run a query, again for a while after the loss of a server; a second read is harmless."""

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 import psycopg
+from msgspec import Struct
 
 from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.postgres.connection import Connection
@@ -38,27 +39,32 @@ class _GroupSplit(Exception):
     """One of a group has to be undone without the others."""
 
 
-class PostgresWriter:
-    """Writer of one connection. One `is_beside` others takes no common lock. `begun` is called at the start of each
-    transaction, with the number of the registry, and `ending` at its end, with one more statement as a possible result;
-    both may be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept."""
+class TransactionHooks(Struct, frozen=True, kw_only=True):
+    """Hooks of a writer's transactions.
 
-    def __init__(
-        self,
-        connection: Connection,
-        limit: StatementLimit,
-        *,
-        begun: Callable[[Connection, int], None] = lambda db, registry: None,
-        ending: Callable[[Connection], str] = lambda db: "",
-        on_commit: Callable[[bool], None] | None = None,
-        forget: Callable[[], None] = lambda: None,
-    ) -> None:
+    `begin` is called at the start of each transaction, with the number of the registry, and `end` at its end, with one
+    more statement as a possible result; both may be called again. `forget` is called after an undo: nothing derived
+    from uncommitted rows is kept. `settle` is called after a transaction, on the loop's thread, before anything else
+    learns of its end, and `on_commit` behind everything else.
+    """
+
+    begin: Callable[[Connection, int], None] = lambda db, registry: None
+    end: Callable[[Connection], str] = lambda db: ""
+    forget: Callable[[], None] = lambda: None
+    settle: Callable[[], None] = lambda: None
+    on_commit: Callable[[bool], None] | None = None
+
+
+NO_HOOKS = TransactionHooks()
+
+
+class PostgresWriter:
+    """Writer of one connection. One `is_beside` others takes no common lock."""
+
+    def __init__(self, connection: Connection, limit: StatementLimit, hooks: TransactionHooks = NO_HOOKS) -> None:
         self.connection = connection
         self._limit = limit
-        self._begun = begun
-        self._ending = ending
-        self._on_commit = on_commit
-        self._forget = forget
+        self._hooks = hooks
         self._loop = asyncio.get_running_loop()
         # Nothing that follows from a commit belongs to whoever asked for it.
         self._context = copy_context()
@@ -103,12 +109,13 @@ class PostgresWriter:
 
     def _settle(self, group: list[Job[Any]]) -> None:
         """Answer the callers, on the loop's thread."""
+        self._call(self._hooks.settle)
         for job in group:
             job.answer()
         for job in group:
             self._call(job.tell)
-        if self._wrote and self._on_commit is not None:
-            self._call(partial(self._on_commit, self.connection.take_leaving()))
+        if self._wrote and self._hooks.on_commit is not None:
+            self._call(partial(self._hooks.on_commit, self.connection.take_leaving()))
         self._is_busy = False
         if self._asked:
             self._next()
@@ -165,12 +172,12 @@ class PostgresWriter:
                 db.begin(*(_BESIDE if db.is_beside else _BEGIN), db.act(group[0].acting))
                 # The lock may have been waited for, and whoever has it makes the most of it.
                 self._gather(group)
-                self._begun(db, db.registry)
+                self._hooks.begin(db, db.registry)
                 if apart:
                     self._run_apart(group)
                 else:
                     self._run_together(group)
-                last = self._ending(db)
+                last = self._hooks.end(db)
         except _GroupSplit:
             self._undo(group)
             raise
@@ -185,7 +192,7 @@ class PostgresWriter:
 
     def _commit(self, group: list[Job[Any]], last: str, *, wrote: bool) -> StoreUnavailable | None:
         try:
-            self.connection.raw.execute(f"{last}; COMMIT".encode())
+            self.connection.commit(last)
         except psycopg.Error as error:
             is_lost = self.connection.is_lost
             self._undo(group)
@@ -210,9 +217,13 @@ class PostgresWriter:
         db, before = self.connection, ""
         for job in group:
             db.raw.execute(f"{before}{db.act(job.acting)}; SAVEPOINT job".encode())
-            if not self._run(job):
+            changes = db.take_changes()
+            if self._run(job):
+                changes.extend(db.take_changes())
+            else:
                 db.execute("ROLLBACK TO job")
-                self._forget()
+                self._hooks.forget()
+            db.plan_changes = changes
             before = "RELEASE job; "
 
     def _run(self, job: Job[Any]) -> bool:
@@ -232,6 +243,7 @@ class PostgresWriter:
         """Roll back. Results are taken back before anything is done again."""
         # First what others wait for.
         self.connection.undo()
+        self.connection.take_changes()
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])
-        self._forget()
+        self._hooks.forget()
         self.connection.let_go()

@@ -31,6 +31,8 @@ OWNER = 1
 class Database(database.Database):
     """`path` None keeps everything in memory, for as long as it is open."""
 
+    is_alone = True
+
     def __init__(self, path: Path | None, features: FeatureSet, *, read_only: bool) -> None:
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
@@ -86,15 +88,6 @@ class Database(database.Database):
         self.routes.forget()
         connection.parts.clear()
         connection.note_unknown()
-
-    def settle(self, connection: Connection) -> None:
-        """Bring the plans in hand to the state of the last commit."""
-        assert self.states is not None, "a file that is read only has no writer"
-        try:
-            self.states.apply(connection.take_changes())
-        except BaseException:
-            self.states.clear()
-            raise
 
     @property
     def is_settled(self) -> bool:

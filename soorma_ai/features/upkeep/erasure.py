@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from soorma_ai.errors import TransientError
-from soorma_ai.features.upkeep.sql_retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
+from soorma_ai.features.upkeep.sql_retention import MOVE_PLACES, REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
 from soorma_ai.kernel.ports import Forgotten
 from soorma_ai.kernel.rules.arrival.endings import timer_of_plan
 from soorma_ai.kernel.rules.arrival.untaken import timer_of_request
@@ -32,6 +32,7 @@ _STOP = (
     f"DELETE FROM inbox WHERE owner IN {_PLANS} AND state = 'blocked'",
     f"DELETE FROM sub_task WHERE (agent, task_id) IN (SELECT agent, task_id FROM task WHERE root_plan_id IN {_ROOTS})",
     f"DELETE FROM task WHERE root_plan_id IN {_ROOTS}",
+    MOVE_PLACES,
 )
 _OPEN = f"SELECT id FROM expectation WHERE root_plan_id IN {_ROOTS} AND status = 'open'"
 _OF_TREES = f"SELECT seq FROM event WHERE root_plan_id IN {_ROOTS} LIMIT :limit"
@@ -56,6 +57,7 @@ _OF_EVENTS = (
     f"DELETE FROM task WHERE task_id IN {_IDS}",
 )
 _OF_EXPECTATIONS = (
+    f"UPDATE plan SET place = place + 1 WHERE plan_id IN (SELECT plan_id FROM expectation WHERE id IN {_IDS})",
     f"DELETE FROM timer WHERE guards IN {_IDS}",
     f"DELETE FROM wait_key WHERE expectation_id IN {_IDS}",
     f"DELETE FROM asked_role WHERE expectation_id IN {_IDS}",

@@ -170,6 +170,8 @@ REMOVE_SOME = tuple(
     f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
     for table, key in _HISTORY.items()
 )
+# For states of these plans in the memory of other processes, while the plans are there.
+MOVE_PLACES = f"UPDATE plan SET place = place + 1 WHERE root_plan_id IN {_ROOTS}"
 
 _SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
@@ -352,6 +354,7 @@ class _PruneBatch:
         room = self._limit - len(seqs)
         for statement in REMOVE_SOME:
             room -= self._change(statement, roots=roots, limit=room)
+        self._change(MOVE_PLACES, roots=roots)
 
     def _remove_events(self, seqs: list[int]) -> None:
         self.events += len(seqs)

@@ -53,6 +53,8 @@ _CONTAINERS: tuple[type[object], ...] = (dict, list)
 _SAFE_INTEGER = 2**53 - 1
 # Between these, Python spells fractions without an exponent.
 _LEAST_PLAIN, _ENDLESS = 1e-4, 1e16
+# Spelling of a number with another RFC 8785 form perhaps: a fraction, or more digits than a double may hold.
+_MAY_DIFFER = re.compile(r"[0-9](?:[.eE]|[0-9]{15})")
 # Beyond these characters, the order of code points is not that of UTF-16.
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _MOST_DIGITS = 18
@@ -131,10 +133,10 @@ def copy_of_json(value: object) -> JsonObject | None:
     if value.__class__ is dict and not value:
         return {}
     copied = _copy_by_text(value)
-    return cast(JsonObject, copied) if isinstance(copied, dict) else None
+    return copied if copied.__class__ is dict else None
 
 
-def _copy_by_text(value: object) -> object:
+def _copy_by_text(value: object) -> Any:
     """Return the equal value of a value's text; None for a value with another or none."""
     try:
         copied = _decode(_encode(value))
@@ -195,7 +197,7 @@ def copy_json(value: T) -> T:
     if not isinstance(value, _CONTAINERS):
         return value
     copied = _copy_by_text(value)
-    return cast(T, deepcopy(value) if copied is None else copied)
+    return cast(T, deepcopy(value)) if copied is None else copied
 
 
 def digest(value: Json) -> str:
@@ -309,8 +311,9 @@ def leads_into(items: Sequence[Json], part: str) -> bool:
 def _spell_canonically(value: Json) -> bytes:
     """Return the RFC 8785 form: for most numbers and texts that of JSON with sorted keys, far quicker to make."""
     try:
-        plain = value if _has_plain_numbers(value) else _make_plain(value)
-        spelled = "".join(_CANONICAL.iterencode(plain, True))
+        spelled = "".join(_CANONICAL.iterencode(value, True))
+        if _MAY_DIFFER.search(spelled) is not None:
+            spelled = "".join(_CANONICAL.iterencode(_make_plain(value), True))
         if spelled.isascii() or _ASTRAL.search(spelled) is None:
             return spelled.encode()
     except ValueError:
@@ -318,23 +321,6 @@ def _spell_canonically(value: Json) -> bytes:
     import rfc8785  # most values do without it
 
     return rfc8785.dumps(_canonical(value))
-
-
-def _has_plain_numbers(value: Json) -> bool:
-    left: list[Json] = [value]
-    while left:
-        match left.pop():
-            case dict() as item:
-                left += item.values()
-            case list() as item:
-                left += item
-            case float():
-                return False
-            case int() as item if not -_SAFE_INTEGER <= item <= _SAFE_INTEGER:
-                return False
-            case _:
-                pass
-    return True
 
 
 def _make_plain(value: Json) -> Json:

@@ -41,7 +41,7 @@ from soorma_ai.kernel.runtime.handling.breaker import hand_back
 from soorma_ai.kernel.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.kernel.runtime.handling.execute import execute, settle_alone, validate
 from soorma_ai.kernel.runtime.handling.handler_task import HandlerTask
-from soorma_ai.kernel.runtime.handling.handling import Handling, Services, in_hand
+from soorma_ai.kernel.runtime.handling.handling import Handling, InHand, Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import CounterName
 from soorma_ai.kernel.runtime.handling.replies import tell_for_agent
@@ -129,7 +129,7 @@ async def _put_off(handling: Handling, again: RetryAfter) -> None:
 async def _decide(hand: HandlerTask, handling: Handling, found: Route) -> None:
     """Run the handler; its context ends with it, so that nothing that it left behind records on it any more."""
     try:
-        with in_hand(handling):
+        with InHand(handling):
             await hand.run(found.decide(handling), handling.delivery)
         handling.close()
     except BaseException:

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanRow
 from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
-from soorma_ai.kernel.sql.plan_states import PlanChanges
+from soorma_ai.kernel.sql.plan_states import PlanChanges, PlanPlace
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
 MOST_PARTS = 4_096
@@ -168,8 +168,8 @@ class Connection(ABC):
     it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
     by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
     the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
-    It `keeps_plans`: no other process writes, so the states of plans are kept in hand. `plan_changes` are its changes
-    of them.
+    It `keeps_plans`: the states of plans are kept in hand, and `plan_changes` are its changes of them. It
+    `moves_places`: other processes write too, so a commit moves the places of the plans that it changes.
     """
 
     def __init__(self) -> None:
@@ -191,6 +191,7 @@ class Connection(ABC):
 
     features: Features
     keeps_plans = False
+    moves_places = False
     registry: int
     taking = ""
     is_far_from_hands = False
@@ -275,18 +276,29 @@ class Connection(ABC):
         if self.keeps_plans and plan_id is not None:
             self.plan_changes.add(plan_id, row, size)
 
+    def note_place(self, plan_id: str, seq: int, number: int, *, is_new: bool = False) -> None:
+        """Note the place of a plan after a move by this transaction."""
+        if self.moves_places:
+            self.plan_changes.move(plan_id, PlanPlace(seq, number), is_new=is_new)
+
+    def note_other_change(self, plan_id: str) -> None:
+        """Note a change of a plan's state that is no row of it: the state is read again."""
+        self.plan_changes.others.add(plan_id)
+
     def note_spent(self, root_plan_id: str, spent: Spent) -> None:
-        """Note the amounts of a tree."""
-        if self.keeps_plans:
+        """Note the amounts of a tree. Beside other processes they are read each time."""
+        if self.keeps_plans and not self.moves_places:
             self.plan_changes.spent[root_plan_id] = spent
 
     def note_unknown(self) -> None:
-        """Note that states of plans may be changed in any way."""
+        """Note that states of plans may be changed in any way. For other processes such a change moves places itself,
+        or deletes the plans."""
         self.plan_changes.is_unknown = True
 
     def take_changes(self) -> PlanChanges:
-        """Return the changes of plans' states."""
-        changes, self.plan_changes = self.plan_changes, PlanChanges()
+        """Return the changes of plans' states, and begin new ones."""
+        changes = self.plan_changes
+        self.plan_changes = PlanChanges(era=changes.era)
         return changes
 
     def place(self) -> tuple[int, int]:

@@ -27,9 +27,11 @@ NOTHING = Arrival()
 class Database(ABC):
     """Transactions of one store, with the arrival of published events. It `keeps` the read registry, if every change by
     another process comes with a number. If it `guards` its rows, a transaction sees those in its scope. `features` are
-    the active ones. `states` are the plans in hand; None where other processes write too."""
+    the active ones. `states` are the plans in hand, where some are kept. It `is_alone`: no other process
+    writes."""
 
     guards = False
+    is_alone = False
 
     def __init__(self, features: Features, *, keeps: bool) -> None:
         self.features = features
@@ -51,6 +53,15 @@ class Database(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    def settle(self, db: Connection) -> None:
+        """Bring the plans in hand to the state of the last commit."""
+        assert self.states is not None, "a store without plans in hand has no changes of them"
+        try:
+            self.states.apply(db.take_changes())
+        except BaseException:
+            self.states.clear()
+            raise
 
     @property
     def is_settled(self) -> bool:

@@ -9,6 +9,7 @@ from soorma_ai.kernel.domain import effects as asked
 from soorma_ai.kernel.domain.effects import Hold, RetryAfter
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.kernel.domain.plan_state import HandlingEnd
 from soorma_ai.kernel.ports import Settlement, Work
@@ -20,15 +21,15 @@ from soorma_ai.kernel.sql.tables import events as log
 
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
+    handled = [delivery.event for delivery in (work.delivery, *work.following)]
     has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
     if not isinstance(work.disposition, RetryAfter | Hold):
-        handled = (work.delivery, *work.following)
-        db.note(work.delivery.owner, HandlingEnd(tuple(delivery.event.id for delivery in handled)))
+        db.note(work.delivery.owner, HandlingEnd(tuple([event.id for event in handled])))
     batch.end(db, work.following, now)
     batch.note_in_hand(db, work.in_vain)
     for settlement in work.bill:
         budget.write_down(db, settlement)
-    apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)], work.bill)
+    apply(db, work.effects, now, handled, work.bill)
     if has_following:
         inbox.move_up(db, work.delivery, work.disposition, now)
 
@@ -65,11 +66,18 @@ class _Batches:
     def __init__(
         self, changes: Sequence[asked.Effect], handled: Sequence[EventEnvelope], bill: Sequence[Settlement]
     ) -> None:
-        self._steps = [effect.step for effect in changes if type(effect) is asked.AppendStep]
-        self._spends = [effect for effect in changes if type(effect) is asked.Spend]
-        self._bill = bill
-        published = (effect.event for effect in changes if type(effect) is asked.Publish)
-        self._at_hand = {event.id: event for event in (*published, *handled)}
+        self._steps, self._spends, self._bill = list[Step](), list[asked.Spend](), bill
+        self._at_hand = {event.id: event for event in handled}
+        for effect in changes:
+            match effect:
+                case asked.AppendStep(step):
+                    self._steps.append(step)
+                case asked.Spend():
+                    self._spends.append(effect)
+                case asked.Publish(event):
+                    self._at_hand[event.id] = event
+                case _:
+                    pass
 
     @property
     def spends_actions(self) -> bool:

@@ -1,13 +1,12 @@
 """Part of a store for plans: states in hand, histories, waits and budgets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.effects import Expect, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.people import Answer
@@ -17,8 +16,9 @@ from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import Delivery, Settlement
 from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
-from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import StorePart, reading
+from soorma_ai.kernel.sql.plan_states import StateInHand, oldest_first
 from soorma_ai.kernel.sql.tables import budget, inbox, receivers, tasks
 from soorma_ai.kernel.sql.tables import expectations as expected
 from soorma_ai.kernel.sql.tables import plans as rows
@@ -62,38 +62,53 @@ class SqlPlans(StorePart):
     read_spent = reading(budget.read_spent)
     _read_plan = reading(rows.plan)
     _read_status = reading(rows.plan_status)
-    _read_state = reading(rows.state)
 
     async def plan(self, plan_id: str) -> PlanRecord | None:
         # During a commit, rows that are read elsewhere may be ahead of the hand.
-        held = self._find_held(plan_id) if self.database.is_settled else None
+        held = self._find_owned(plan_id) if self.database.is_settled else None
         return held.plan.copy() if held else await self._read_plan(plan_id)
 
     async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
-        held = self._find_held(plan_id)
+        held = self._find_owned(plan_id)
         return (held.plan.status, held.plan.cancel_requested) if held else await self._read_status(plan_id)
 
     async def state(self, plan_id: str, event_id: str = "") -> PlanState | None:
-        held = self._find_held(plan_id)
+        held = self._find_owned(plan_id)
         if held is None:
-            return await self._read_and_keep(plan_id, event_id)
+            return await self._read_state(plan_id, event_id)
         if event_id and event_id not in held.met and (met := await self.find_met(plan_id, event_id)):
             held = fold(held, [Expect(met)])
-        return replace(held, open=_in_order(held.open), spent=await self._find_spent(held.plan.root_plan_id))
+        return replace(held, open=oldest_first(held.open), spent=await self._find_spent(held.plan.root_plan_id))
 
-    def _find_held(self, plan_id: str) -> PlanState | None:
-        return self.database.states.find(plan_id) if self.database.states is not None else None
+    def _find_owned(self, plan_id: str) -> PlanState | None:
+        """Return the state in hand of a plan that no other process changes."""
+        states = self.database.states if self.database.is_alone else None
+        found = states.find(plan_id) if states is not None else None
+        return found.state if found else None
 
-    async def _read_and_keep(self, plan_id: str, event_id: str) -> PlanState | None:
-        states = self.database.states if self.database.is_settled else None
-        found = await self._read_state(plan_id, event_id)
+    async def _read_state(self, plan_id: str, event_id: str) -> PlanState | None:
+        """Read a state and keep it; beside other processes, read what tells whether the state in hand stands."""
+        database, states = self.database, self.database.states
+        if states is None:
+            found = await database.read(lambda db: rows.state(db, plan_id, event_id), self.acting)
+            return replace(found[0].state, spent=found[1]) if found else None
+        may_keep = database.is_settled or not database.is_alone
+        in_hand, era = states.find(plan_id), states.era
+
+        def read_since(db: Reader) -> tuple[int, tuple[StateInHand, Spent] | None]:
+            # The connection may be a new one, to a server of other rows.
+            now = states.era
+            return now, rows.state_since(db, in_hand if now == era else None, plan_id, event_id)
+
+        read_in, found = await database.read(read_since, self.acting)
         if found is None:
             return None
-        state, size = found
-        if states is not None:
-            states.keep(state, size)
-            states.keep_spent(state.plan.root_plan_id, state.spent)
-        return state
+        read, spent = found
+        if may_keep and (in_hand is None or read.place != in_hand.place):
+            states.keep(replace(read, place=None) if database.is_alone else read, read_in)
+        if may_keep and database.is_alone:
+            states.keep_spent(read.state.plan.root_plan_id, spent)
+        return replace(read.state, spent=spent)
 
     async def _find_spent(self, root_plan_id: str) -> Spent:
         states = self.database.states
@@ -140,10 +155,3 @@ class SqlPlans(StorePart):
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
         return lambda: tasks.parse(texts())
-
-
-def _in_order(opened: Mapping[str, Expectation]) -> Mapping[str, Expectation]:
-    """Return open expectations oldest first, as a read of the rows does."""
-    if len(opened) < 2:
-        return opened
-    return {one.id: one for one in sorted(opened.values(), key=lambda one: (one.opened_at, one.id))}

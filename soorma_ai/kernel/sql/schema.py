@@ -18,13 +18,16 @@ whole record, made of both at every read. `step.data_at`: place of the step's da
 `inbox.holder` is the process of its last lease, with the lease ending at its end. 0: it ends with none, since it is
 lent. Below 0: it is lent, without its borrower's word yet about the arrival of that loan.
 
+`plan.place` is another number after each commit that changes the plan's state: its row, values, expectations or steps.
+A process beside others reads by it whether a state in its memory is still that of the rows.
+
 `outbox`: a row stays until its event has arrived; `sent_at` is the moment of the bus's acceptance. `store.id`: its name
 at a broker.
 """
 
 from soorma_ai.kernel.sql.model_tables import MODEL_TABLES
 
-VERSION = 12
+VERSION = 13
 APPLICATION_ID = 0x536F6F72
 
 
@@ -226,7 +229,8 @@ CREATE TABLE plan (
     user_id TEXT NOT NULL DEFAULT '',
     limits TEXT,
     next_call TEXT,
-    {PLAN}
+    {PLAN},
+    place INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
 CREATE INDEX plan_user ON plan (tenant, user_id, seq);

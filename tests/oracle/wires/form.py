@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-Payload = dict[str, Any]
+from payloads import Json, Payload
+
 DECLINED = "I will not do that: it could be misused."
 
 
@@ -111,7 +112,7 @@ class Wire:
 def as_object(text: str) -> Payload | None:
     """Return the JSON object of a text, or None: only an object can be arguments, unless they are text."""
     try:
-        value = json.loads(text)
+        value: Json = json.loads(text)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -121,7 +122,7 @@ def say_all(said: Said, question: Question) -> str:
     return said.text
 
 
-def text_of(content: Any) -> str:
+def text_of(content: str | list[Payload] | None) -> str:
     """Return the text of a message, plain or in blocks."""
     if isinstance(content, list):
         return "\n".join(block["text"] for block in content if "text" in block)

@@ -1,7 +1,7 @@
 """`generateContent` of Google's Gemini. Its tools are described in OpenAPI's dialect of schemas; a malformed call has a
 finish reason of its own, without its text."""
 
-from typing import Any
+from payloads import Json
 
 from wires.form import Declined, End, Failed, Payload, Question, Said, Sent, Wire, as_object, text_of
 
@@ -23,19 +23,22 @@ def read(body: Payload) -> Question:
     return Question(tuple(messages), schema, None)
 
 
-def as_json_schema(schema: Any) -> Any:
+def as_json_schema(schema: Payload) -> Payload:
     """Return a schema of OpenAPI's dialect in JSON Schema: types in lower case, null as a type."""
-    if isinstance(schema, list):
-        return [as_json_schema(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    out: Payload = {key: value for key, value in schema.items() if key not in ("nullable", "properties")}
-    out = {key: value if key in ("enum", "required") else as_json_schema(value) for key, value in out.items()}
-    if isinstance(schema.get("type"), str):
-        out["type"] = schema["type"].lower()
+    others = {key: value for key, value in schema.items() if key not in ("nullable", "properties")}
+    out = {key: value if key in ("enum", "required") else _within(value) for key, value in others.items()}
+    if isinstance(kind := schema.get("type"), str):
+        out["type"] = kind.lower()
     if "properties" in schema:
-        out["properties"] = {name: as_json_schema(value) for name, value in schema["properties"].items()}
+        out["properties"] = {name: _within(value) for name, value in schema["properties"].items()}
     return {"anyOf": [out, {"type": "null"}]} if schema.get("nullable") else out
+
+
+def _within(value: Json) -> Json:
+    """Return the schemas within a value of a schema in JSON Schema."""
+    if isinstance(value, list):
+        return [_within(item) for item in value]
+    return as_json_schema(value) if isinstance(value, dict) else value
 
 
 def spell(said: Said, question: Question) -> Payload:

@@ -246,6 +246,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         )""",
         ),
     ),
+    12: ("ALTER TABLE plan ADD COLUMN place INTEGER NOT NULL DEFAULT 0",),
 }
 
 

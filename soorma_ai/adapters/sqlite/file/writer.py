@@ -47,6 +47,8 @@ class SqliteWriter:
         self._asked: deque[Job[Any]] = deque()
         self._is_due = False
         self._is_busy = False
+        # After a group of one, the next operation has no others to wait for. A wait for the disk gives them their turn.
+        self._is_lone = False
         self._helper = Helper(self._loop, self._context)
 
     async def do(
@@ -62,7 +64,10 @@ class SqliteWriter:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
         self._asked.append(Job(partial(operation, self.connection), future, ended, is_long=is_long))
-        self._look()
+        if self._is_lone and not self._is_busy and not self._is_due:
+            self._context.run(self._begin)
+        else:
+            self._look()
         return await future
 
     @property
@@ -97,6 +102,7 @@ class SqliteWriter:
     def _begin(self) -> None:
         self._is_due = False
         group = self._next_group()
+        self._is_lone = self._on_disk and len(group) == 1
         before = self.connection.total_changes
         if group[0].is_long:
             self._leave(partial(self._commit_apart, group), group, before)

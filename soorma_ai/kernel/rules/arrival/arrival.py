@@ -91,19 +91,18 @@ class NamedRows(Struct, frozen=True):
 
 
 def hear(event: EventEnvelope, index: Index) -> EventTargets:
-    takers, listeners = index.takers(event)
+    kind = index.kind_of(event)
+    takers, listeners = kind.puts(event)
     if _is_wake_up(event):
         if event.plan_id is None or event.type == ABANDONED:
             return EventTargets(takers, listeners, expectation_id=event.subject)
         return EventTargets(takers, listeners, plan_id=event.plan_id)
     if event.topic in _FROM_INSIDE:
         is_request = event.topic is EventTopic.ACTION_REQUESTS
-        is_untaken = is_request and (event.unchecked is True or not index.is_taken(event))
+        is_untaken = is_request and (event.unchecked is True or not kind.is_taken)
         return EventTargets(takers, listeners, event.correlation_id, is_untaken=is_untaken)
-    keys = keys_of_event(event, index.definitions(event.tenant_id, event.type))
-    return EventTargets(
-        takers, listeners, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type)
-    )
+    keys = keys_of_event(event, kind.definitions)
+    return EventTargets(takers, listeners, event.correlation_id, None, keys, kind.is_awaited)
 
 
 def meaning_of(event: EventEnvelope, heard: EventTargets, expected: Expectation | None) -> Meaning:
@@ -127,8 +126,13 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
     takers = () if heard.is_untaken or found.was_untaken else [watch(put, event, now) for put in heard.takers]
     if heard.is_untaken and not found.was_untaken:
         meets = (*meets, *keep(event, found.expected))
-    puts = {put.agent: put for put in (*heard.listeners, *takers, *meets) if isinstance(put, Put)}
-    return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
+    puts, others = dict[str, Put](), list[Effect]()
+    for effect in (*heard.listeners, *takers, *meets):
+        if type(effect) is Put:
+            puts[effect.agent] = effect
+        else:
+            others.append(effect)
+    return (*others, *puts.values())
 
 
 def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:

@@ -138,10 +138,15 @@ Effect = (
 def arrival_of(done: Sequence[Effect], queued: frozenset[str], stops: Collection[str] = ()) -> Arrival:
     """Report on incoming events, from their effects with a change. `queued` are agents with something to claim, `stops`
     plans that must end."""
-    strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
-    return Arrival(
-        agents=queued,
-        replies={one.request_id: one.reply for one in done if isinstance(one, SendReply)},
-        strays=tuple(strays),
-        stops=frozenset(stops),
-    )
+    strays, replies = list[Stray](), dict[str, EventEnvelope]()
+    for one in done:
+        match one:
+            case Stray():
+                strays.append(one)
+            case KeepEarly(stray):
+                strays.append(stray)
+            case SendReply(request_id, reply):
+                replies[request_id] = reply
+            case _:
+                pass
+    return Arrival(agents=queued, replies=replies, strays=tuple(strays), stops=frozenset(stops))

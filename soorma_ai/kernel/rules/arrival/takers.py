@@ -20,11 +20,24 @@ _NO_ROLES: frozenset[EventRole] = frozenset()
 MOST_KINDS = 4096
 
 
-class _Inboxes(Struct, frozen=True):
-    """Inboxes of events of one kind: takers, each with whether it begins a plan, and listeners."""
+class EventKind(Struct, frozen=True):
+    """Registrations about events of one kind: inboxes of takers, each with whether it begins a plan, and of listeners;
+    definitions. `is_taken`: by an agent, beside listeners. `is_awaited`: a wait for such an event may be opened."""
 
     takers: tuple[tuple[str, bool], ...]
     listeners: tuple[str, ...]
+    definitions: tuple[EventDefinition, ...]
+    is_taken: bool
+    is_awaited: bool
+
+    def puts(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
+        """Return the inboxes of an event of this kind, of takers and of listeners; for a goal the line of its new
+        plan."""
+        takers = [
+            Put(inbox, plan_id_of(event.id, inbox), LAST) if is_goal else Put(inbox, event.id)
+            for inbox, is_goal in self.takers
+        ]
+        return tuple(takers), tuple([Put(inbox, event.id) for inbox in self.listeners])
 
 
 class Index:
@@ -35,7 +48,7 @@ class Index:
         self._roles: defaultdict[tuple[str, EventTopic, str], set[EventRole]] = defaultdict(set)
         self._known: defaultdict[str, list[tuple[Registration, EventRole, EventDefinition]]] = defaultdict(list)
         self._stores: dict[str, str] = {}
-        self._inboxes: dict[tuple[object, ...], _Inboxes] = {}
+        self._kinds: dict[tuple[object, ...], EventKind] = {}
         for one in registrations:
             if one.store:
                 self._stores[one.agent] = one.store
@@ -45,24 +58,23 @@ class Index:
                 self._known[definition.event_name].append((one, role, definition))
                 self._roles[one.agent, definition.topic, definition.event_name].add(role)
 
-    def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
-        """Return the inboxes of an event, of agents of its tenant and shared ones: takers of the request (with a
-        target, only the agent of that name, or those of that capability); for a goal the line of its new plan, at the
-        nearest agent of one name; and listeners. An event for agents of another store goes into its mailbox, once."""
+    def kind_of(self, event: EventEnvelope) -> EventKind:
+        """Return the kind of an event, with inboxes of agents of its tenant and shared ones: takers of the request
+        (with a target, only the agent of that name, or those of that capability; for a goal the nearest agent of one
+        name), and listeners. An event for agents of another store goes into its mailbox, once."""
         kind = event.topic, event.type, event.tenant_id, event.stays, event.target, event.source
-        found = self._inboxes.get(kind)
+        found = self._kinds.get(kind)
         if found is None:
-            if len(self._inboxes) >= MOST_KINDS:
-                self._inboxes.clear()
-            found = self._inboxes[kind] = self._find_inboxes(event)
-        takers = [
-            Put(inbox, plan_id_of(event.id, inbox), LAST) if is_goal else Put(inbox, event.id)
-            for inbox, is_goal in found.takers
-        ]
-        listeners = [Put(inbox, event.id) for inbox in found.listeners]
-        return tuple(takers), tuple(listeners)
+            if len(self._kinds) >= MOST_KINDS:
+                self._kinds.clear()
+            found = self._kinds[kind] = self._find_kind(event)
+        return found
 
-    def _find_inboxes(self, event: EventEnvelope) -> _Inboxes:
+    def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
+        """Return the inboxes of an event, of takers and of listeners."""
+        return self.kind_of(event).puts(event)
+
+    def _find_kind(self, event: EventEnvelope) -> EventKind:
         meant = self._targets(event)
         takers: dict[str, bool] = {}
         listeners: dict[str, None] = {}
@@ -80,7 +92,13 @@ class Index:
                 else:
                     takers[one.agent] = EventRole.TAKES_AS_GOAL in roles
         left_out = _farther(event.source, [agent for agent, is_goal in takers.items() if is_goal])
-        return _Inboxes(tuple(one for one in takers.items() if one[0] not in left_out), tuple(listeners))
+        return EventKind(
+            tuple(one for one in takers.items() if one[0] not in left_out),
+            tuple(listeners),
+            tuple(self.definitions(event.tenant_id, event.type)),
+            is_taken=self.is_taken(event),
+            is_awaited=self.is_awaited(event.tenant_id, event.type),
+        )
 
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent takes the request; a listener by a pattern does not count."""

@@ -44,7 +44,7 @@ _OF_ROWS = frozenset({"goal", "history", "trigger", "remembered"})
 _OF_LOOKUPS = frozenset({"added", "added_gated", "hidden", "note"})
 _OWN = _OF_LOOKUPS | {"custom_context", "seen", "remaining_actions", "at_once", "today", "trigger"}
 _OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
-_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
+_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remembered", "remaining_actions", "today"})
 GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
 
 
@@ -91,14 +91,17 @@ class Occasion(Struct, frozen=True, dict=True):
     def texts(self) -> "OccasionTexts":
         """Return the goal, the history and the trigger as a model is told them."""
         steps, trigger = self.history, self.trigger
-        tell, told, step = tell_plan, steps, None
         if trigger.join_id is not None:
-            tell, told = tell_parts_of, [step for step in steps if step.join_id != trigger.join_id]
-        elif steps and trigger.data is not None and steps[-1].brings(trigger.data):
-            told, step = steps[:-1], steps[-1]
-        text, data = tell(self.plan, told, self.history_tokens, self.earlier), _data_of(trigger, step)
-        is_of_step = step is not None or trigger.join_id is not None
-        return OccasionTexts(text, data, text.has_outlines or is_outline(data), is_of_step)
+            others = [step for step in steps if step.join_id != trigger.join_id]
+            text = tell_parts_of(self.plan, others, self.history_tokens, self.earlier)
+            return OccasionTexts(text, _data_of(trigger, None), is_of_step=True)
+        step = steps[-1] if steps and trigger.data is not None and steps[-1].brings(trigger.data) else None
+        line = step.lines.whole if step and step.is_told_whole else None
+        told = steps[:-1] if step and not line else steps
+        text = tell_plan(self.plan, told, self.history_tokens, self.earlier)
+        if step and line and text.last is line:
+            return OccasionTexts(text, "", is_of_step=True, at=f"step{step.ordinal}")
+        return OccasionTexts(text, _data_of(trigger, step), is_of_step=step is not None)
 
     @property
     def made(self) -> StoredInputs:
@@ -123,13 +126,18 @@ class ModelView(Struct, frozen=True):
 
 
 class OccasionTexts(Struct, frozen=True):
-    """Texts about an occasion. `has_outlines`: some value is told in outline; `is_of_step`: the data of the trigger
-    stand in steps."""
+    """Texts about an occasion. `is_of_step`: the data of the trigger stand in steps; `at` is the step whose line in the
+    history has them, and then the `trigger` has none."""
 
     plan: PlanText
     trigger: str
-    has_outlines: bool
     is_of_step: bool
+    at: str = ""
+
+    @property
+    def has_outlines(self) -> bool:
+        """Tell whether some value is told in outline."""
+        return self.plan.has_outlines or is_outline(self.trigger)
 
 
 def tell(occasion: Occasion) -> JsonObject:
@@ -140,11 +148,20 @@ def tell(occasion: Occasion) -> JsonObject:
         "history": told.plan.history,
         "trigger": {
             "text": with_name(trigger.text, trigger.name),
-            "said": fence(trigger.said, SAYING_CHARS) if trigger.said else "",
+            "said": fence(trigger.said, SAYING_CHARS) if trigger.said and not told.at else "",
             "data": told.trigger,
+            "at": told.at,
         },
-        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
+        "remembered": _memories_of(occasion),
     }
+
+
+def _context_of(occasion: Occasion) -> str:
+    return fence(occasion.custom_context) if occasion.custom_context else ""
+
+
+def _memories_of(occasion: Occasion) -> str:
+    return fence_rows(occasion.remembered) if occasion.remembered else ""
 
 
 def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instructions: str, strategy: str) -> Inputs:
@@ -161,7 +178,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "strategy": strategy,
         **_inputs_of_offer(identity_of(offer), showing, most is None or most > 1),
         "refers": occasion.texts.has_outlines,
-        "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
+        "custom_context": _context_of(occasion),
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
         "remaining_actions": left,
@@ -233,30 +250,23 @@ def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
     return ", ".join(map(name_in_prompt, gated))
 
 
-def plan_inputs(
-    plan: PlanRecord,
-    *,
-    instructions: str,
-    custom_context: JsonObject,
-    material: Material,
-    spent: Spent,
-    today: str = "",
-) -> Inputs:
+def plan_inputs(occasion: Occasion, *, instructions: str, material: Material) -> Inputs:
     """Return the inputs that the plan prompt declares."""
-    offer = material.offer
+    plan, offer = occasion.plan, material.offer
     values: JsonObject = {
         "agent": plain_name(plan.agent),
         "instructions": instructions,
         "goal": {"name": name_in_prompt(plan.goal_event), "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
-        "custom_context": fence(custom_context) if custom_context else "",
+        "custom_context": _context_of(occasion),
+        "remembered": _memories_of(occasion),
         "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
         "waits": [
             {"named": _name(one.definition), "schema": fence(show(one.definition.payload_schema).told)}
             for one in offer.waits
         ],
         "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
-        "remaining_actions": _actions_left(plan, spent),
-        "today": today,
+        "remaining_actions": _actions_left(plan, occasion.spent),
+        "today": occasion.today,
     }
     return Inputs(values, _OWN_OF_PLAN)
 

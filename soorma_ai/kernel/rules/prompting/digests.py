@@ -18,13 +18,9 @@ class TextDigest:
     def add(self, text: str) -> None:
         self._found.update(text.encode("utf-8", "surrogatepass"))
 
-    def with_end(self, text: str) -> str:
-        """Return the `digest_of` of the text with this end. The end is not added."""
-        if not text:
-            return self._found.hexdigest()[:_FEW_DIGITS]
-        found = self._found.copy()
-        found.update(text.encode("utf-8", "surrogatepass"))
-        return found.hexdigest()[:_FEW_DIGITS]
+    def __str__(self) -> str:
+        """Return the `digest_of` of the text."""
+        return self._found.hexdigest()[:_FEW_DIGITS]
 
 
 def digest_of(value: Json) -> str:

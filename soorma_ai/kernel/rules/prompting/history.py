@@ -88,9 +88,11 @@ class EventCount(Struct, frozen=True):
 
 class EarlierSteps(Struct, frozen=True):
     """Facts of steps that are not shown, up to the `last` one: lines of people and of failures by their numbers, and
-    outcomes by event. Of the lines the oldest stay; of a kind of failure, the first."""
+    outcomes by event. Of the lines the oldest stay; of a kind of failure, the first. `size` is the sum of the steps'
+    whole lines."""
 
     last: int = 0
+    size: int = 0
     people: tuple[tuple[int, HistoryLine], ...] = ()
     failures: tuple[tuple[str, int, HistoryLine], ...] = ()
     counts: tuple[tuple[str, EventCount], ...] = ()
@@ -117,12 +119,13 @@ def add_earlier(earlier: EarlierSteps, steps: Iterable["StepLines"]) -> EarlierS
     people, failures, counts = [*earlier.people], [*earlier.failures], dict(earlier.counts)
     of_people = PEOPLE_TOKENS * CHARS_PER_TOKEN - sum(size_of_line(line) for _, line in people)
     of_failures = FAILURES_TOKENS * CHARS_PER_TOKEN - sum(size_of_line(line) for _, _, line in failures)
-    last = earlier.last
+    last, size_of_all = earlier.last, earlier.size
     for step in steps:
         last = max(last, step.ordinal)
         if not step.is_told:
             continue
         lines = step.lines
+        size_of_all += lines.most
         if lines.outcome:
             counts[step.name] = counts.get(step.name, EventCount()).plus(lines.outcome, step.ordinal)
         if lines.is_of_person and (size := size_of_line(line := lines.whole_or_short)) <= of_people:
@@ -132,7 +135,7 @@ def add_earlier(earlier: EarlierSteps, steps: Iterable["StepLines"]) -> EarlierS
         if is_new and (size := size_of_line(lines.short)) <= of_failures:
             failures.append((lines.failure, step.ordinal, lines.short))
             of_failures -= size
-    return EarlierSteps(last, (*people,), (*failures,), (*counts.items(),))
+    return EarlierSteps(last, size_of_all, (*people,), (*failures,), (*counts.items(),))
 
 
 def _fitting(lines: Iterable[tuple[int, HistoryLine]], room: int) -> tuple[tuple[tuple[int, HistoryLine], ...], int]:
@@ -168,6 +171,11 @@ class StepLines:
             assert self._step is not None
             self._lines, self._step = StepText(self._step), None
         return self._lines
+
+    @property
+    def is_told_whole(self) -> bool:
+        """Tell whether the whole line has all that the step brought."""
+        return self.is_told and not self.lines.whole.has_outline
 
     def brings(self, data: Json) -> bool:
         """Tell whether the step brought this data."""

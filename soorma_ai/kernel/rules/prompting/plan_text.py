@@ -1,11 +1,13 @@
 """Text of a plan in a prompt: the goal, and the history within a room. Steps are appended until the room is spent.
 
 Providers cache the beginning of a prompt, so the text of a step stays the same from decision to decision. Once the room
-is spent, the history is made anew in half of it: the newest steps whole, older ones shortened, then by their words
-alone, and the oldest as a count.
+is spent, the history is made anew in half of it: the newest steps whole, older ones shortened, then a few by their
+words alone, and the oldest as a count. That moment depends on the sizes of all steps, so it is the same wherever the
+text begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 
 from msgspec import Struct
 
@@ -32,28 +34,30 @@ from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN
 GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 MOST_EVENTS_COUNTED = 20
 _ROOM_OF_COUNT = 60
+MOST_BY_WORDS = 32
 
-# Ways to tell steps, each until so much of the room is used.
-_WAYS: tuple[tuple[Callable[[StepText], HistoryLine], float], ...] = (
-    (lambda step: step.whole, 2 / 3),
-    (lambda step: step.short, 5 / 6),
-    (lambda step: step.words, 1),
+# Ways to tell steps, each until so much of the room is used, or so many steps are told.
+_WAYS: tuple[tuple[Callable[[StepText], HistoryLine], float, float], ...] = (
+    (lambda step: step.whole, 2 / 3, inf),
+    (lambda step: step.short, 5 / 6, inf),
+    (lambda step: step.words, 1, MOST_BY_WORDS),
 )
 
 
 class PlanText(Struct, frozen=True):
     """Goal and history of a plan in a prompt, with their `digests`. `has_outlines`: a part of them is shortened. Steps
-    up to the `hidden` one are not shown."""
+    up to the `hidden` one are not shown; `last` is the last line."""
 
     goal: JsonObject
     history: str
     digests: Mapping[str, str]
     has_outlines: bool
     hidden: int
+    last: HistoryLine | None
 
 
 class HistoryText:
-    """History of a plan in a `room` of tokens: lasting facts, the steps in order, and outcomes of hidden steps.
+    """History of a plan in a `room` of tokens: lasting facts and outcomes of hidden steps, then the steps in order.
 
     Steps are appended: those from `first_to_read` on, without those in the trigger. `earlier` has the facts of the
     steps before them.
@@ -62,9 +66,10 @@ class HistoryText:
     def __init__(self, room: int = HISTORY_TOKENS, earlier: EarlierSteps = NOTHING_EARLIER) -> None:
         self.room, self.earlier = room, earlier
         self._most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
-        self._used, self._anew = _size_of_facts(earlier, self._most // 4), 0
+        self._size, self._used, self._anew = earlier.size, _size_of_facts(earlier, self._most // 4), 0
         self._added: list[StepLines] = []
         self._told: list[StepLines] = []
+        self.lines: list[HistoryLine] = []
         self._begin([], earlier)
 
     def add(self, steps: Sequence[StepLines]) -> None:
@@ -76,8 +81,7 @@ class HistoryText:
             return
         texts, is_first, anew = [step.lines for step in told], not self._told, self._anew
         for number, one in enumerate(texts, len(self._told) + 1):
-            self._used += one.most
-            if self._used > self._most:
+            if self._is_spent(one.most):
                 self._used, self._anew = self._most // 2, number
         self._told += told
         if self._anew > anew:
@@ -87,6 +91,14 @@ class HistoryText:
         else:
             self._append([one.whole for one in texts])
 
+    def _is_spent(self, more: int) -> bool:
+        """Tell whether a step of this size spends the room: the whole plan takes a further half of it, or the text is
+        too long."""
+        before, half = self._size, max(1, self._most // 2)
+        self._size += more
+        self._used += more
+        return self._used > self._most or self._size // half > max(1, before // half)
+
     def begins(self, steps: Sequence[StepLines], room: int, earlier: EarlierSteps) -> bool:
         """Tell whether the text so far is that of the first of these steps."""
         count = len(self._added)
@@ -94,13 +106,8 @@ class HistoryText:
         return is_of_these and self.room == room and self.earlier.last == earlier.last
 
     @property
-    def lines(self) -> list[HistoryLine]:
-        return [*self._lines, *self._outcomes]
-
-    def text(self) -> tuple[str, str]:
-        """Return the text and its digest."""
-        end = f"\n{self._end}" if self._end and self._lines else self._end
-        return f"{self._text}{end}", self._digest.with_end(end)
+    def digest(self) -> str:
+        return str(self._digest)
 
     def _tell_anew(self) -> None:
         told, most = self._told[: self._anew], self._most
@@ -114,21 +121,19 @@ class HistoryText:
     def _begin(self, shown: Sequence[HistoryLine], hidden: EarlierSteps) -> None:
         """Make the text of the shown steps and of the facts of the hidden ones."""
         self.hidden = hidden.last
-        self._outcomes = _outcomes(hidden, self._most // 4)
-        self._lines: list[HistoryLine] = []
-        self._text, self._digest, self.has_outlines = "", TextDigest(), False
-        self._append([*hidden.within(self._most // 4 - sum(map(size_of_line, self._outcomes))).lines, *shown])
-        self.has_outlines = self.has_outlines or any(line.has_outline for line in self._outcomes)
-        self._end = "\n".join([line.whole for line in self._outcomes])
+        outcomes = _outcomes(hidden, self._most // 4)
+        self.lines, self.text, self._digest, self.has_outlines = [], "", TextDigest(), False
+        facts = hidden.within(self._most // 4 - sum(map(size_of_line, outcomes)))
+        self._append([*facts.lines, *outcomes, *shown])
 
     def _append(self, lines: Sequence[HistoryLine]) -> None:
         if not lines:
             return
         more = "\n".join([line.whole for line in lines])
-        if self._lines:
+        if self.lines:
             more = f"\n{more}"
-        self._lines += lines
-        self._text += more
+        self.lines += lines
+        self.text += more
         self._digest.add(more)
         for line in lines:
             self.has_outlines = self.has_outlines or line.has_outline
@@ -171,9 +176,10 @@ def _begin_text(plan: PlanRecord, room: int, earlier: EarlierSteps) -> _KeptText
 def _add(kept: _KeptText, steps: Sequence[StepLines]) -> PlanText:
     history = kept.history
     history.add(steps)
-    text, digest = history.text()
-    digests = {"goal": kept.goal_digest, "history": digest}
-    return PlanText(kept.goal, text, digests, kept.is_outline or history.has_outlines, history.hidden)
+    digests = {"goal": kept.goal_digest, "history": history.digest}
+    has_outlines = kept.is_outline or history.has_outlines
+    last = history.lines[-1] if history.lines else None
+    return PlanText(kept.goal, history.text, digests, has_outlines, history.hidden, last)
 
 
 def _size_of_facts(earlier: EarlierSteps, room: int) -> int:
@@ -201,10 +207,13 @@ def _outcomes(hidden: EarlierSteps, room: int) -> list[HistoryLine]:
 
 def _tell_newest(told: Sequence[StepLines], room: int) -> list[HistoryLine]:
     """Return the newest steps in so many characters, each told in no more detail than the one after it."""
+    whole = [step.lines.whole for step in told]
+    if sum(map(size_of_line, whole)) <= room:
+        return whole
     lines: list[HistoryLine] = []
     left, used = list(told), 0
-    for tell, share in _WAYS:
-        while left and used + size_of_line(line := tell(left[-1].lines)) <= share * room:
+    for tell, share, most in _WAYS:
+        while left and len(lines) < most and used + size_of_line(line := tell(left[-1].lines)) <= share * room:
             left.pop()
             lines.append(line)
             used += size_of_line(line)

@@ -5,11 +5,11 @@ from datetime import datetime
 from soorma_ai.errors import InvalidResult, LocalProtocolError
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.kernel.domain.replies import content_of, failure_reply
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.replies import failure_reply
+from soorma_ai.kernel.domain.schemas import Violation, describe
 from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN
-from soorma_ai.kernel.domain.values import JsonObject, derived_id
+from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.rules.breaker import returning
 from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
@@ -79,10 +79,10 @@ def check_address(event_type: str, topic: EventTopic) -> None:
         raise LocalProtocolError(f"no reply can be {event_type!r} on {topic}: only the platform publishes that")
 
 
-def read_as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:
-    """Return the reply, or where its result is off this schema the failure that it counts as, which holds nothing of
-    the result but where it is wrong."""
-    if reply.data.get("success") is False or not (faults := violations(promised, content_of(reply.data))):
+def read_as_promised(reply: EventEnvelope, faults: list[Violation]) -> EventEnvelope:
+    """Return the reply, or where its result has faults by its promise the failure that it counts as, which holds
+    nothing of the result but where it is wrong."""
+    if reply.data.get("success") is False or not faults:
         return reply
     failure = failure_reply(InvalidResult.code, f"the result of {reply.source} is off its schema: {describe(faults)}")
     ids = {name: reply.data[name] for name in ("request_id", "task_id", "plan_id") if name in reply.data}

@@ -65,9 +65,10 @@ async def validate(handling: Handling) -> None:
     if services.is_remote:
         return
     await keep_within(handling)
-    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
-    for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
-        event, now = effect.event, services.clock.now()
+    for effect in handling.recorded:
+        if type(effect) is not Publish or effect.event.topic is not EventTopic.ACTION_REQUESTS:
+            continue
+        event = effect.event
         definition = await handling.request_type(event.type)
         if definition is None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
@@ -79,8 +80,10 @@ async def validate(handling: Handling) -> None:
             continue
         approval = approval_for(definition, event.data, await _goal_data(handling, event.plan_id))
         if approval:
-            task_id, moment = handling.task_id, Moment(handling.event, handling.agent, now, count())
-            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=task_id, longest=LONGEST_WAIT)
+            moment = Moment(handling.event, handling.agent, services.clock.now(), count())
+            waiter = Waiter(
+                handling.agent, event.lineage, event.deadline, task_id=handling.task_id, longest=LONGEST_WAIT
+            )
             handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, moment))
 
 
@@ -106,22 +109,22 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
         services.signals.signal([handling.plan.plan_id])
     if isinstance(disposition, RetryAfter):
         services.signals.timers.set()
-    for effect in effects:
-        _signal(handling, effect)
+    _signal(handling, effects)
 
 
-def _signal(handling: Handling, effect: Effect) -> None:
-    """Tell those that wait in this process of a committed effect, and the log of a plan that sleeps."""
+def _signal(handling: Handling, effects: Sequence[Effect]) -> None:
+    """Tell those that wait in this process of committed effects, and the log of a plan that sleeps."""
     signals = handling.services.signals
-    match effect:
-        case Expect(expectation) if expectation.ask and expectation.root_plan_id:
-            signals.signal([questions_of(expectation.root_plan_id)])
-        case AppendStep(step) if step.kind is StepKind.PARKED:
-            warn("plan_parked", plan_id=step.plan_id, agent=handling.agent, reason=step.note)
-        case Schedule():
-            signals.timers.set()
-        case _:
-            pass
+    for effect in effects:
+        match effect:
+            case Expect(expectation) if expectation.ask and expectation.root_plan_id:
+                signals.signal([questions_of(expectation.root_plan_id)])
+            case AppendStep(step) if step.kind is StepKind.PARKED:
+                warn("plan_parked", plan_id=step.plan_id, agent=handling.agent, reason=step.note)
+            case Schedule():
+                signals.timers.set()
+            case _:
+                pass
 
 
 def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:

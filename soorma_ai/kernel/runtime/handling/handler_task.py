@@ -64,15 +64,15 @@ class HandlerTask:
         self.has_ended = False
         self._limit = limit
         self._clock = clock
-        self._task: ShieldedTask[None] | None = None
+        self.task: ShieldedTask[None] | None = None
         self._steps: _Steps | None = None
         self._why: EndReason | None = None
 
     def give(self, work: Coroutine[Any, Any, None]) -> ShieldedTask[None]:
         """Begin the task of this delivery."""
         name = f"{self.delivery.agent}:{self.delivery.event.type}"
-        self._task = ShieldedTask(work, name, self.delivery)
-        return self._task
+        self.task = ShieldedTask(work, name, self.delivery)
+        return self.task
 
     def begin(self) -> None:
         self._has_begun, self.begun = True, self._clock.monotonic()
@@ -84,8 +84,8 @@ class HandlerTask:
     async def run(self, handler: Coroutine[Any, Any, None], delivery: Delivery) -> None:
         """Run the handler of this delivery: its own, or one right behind that. Raise CancelledError after an
         interruption; anything else it raises is raised as an Exception, but for Fatal ones."""
-        assert self._task is not None
-        self._task.delivery = delivery
+        assert self.task is not None
+        self.task.delivery = delivery
         self._steps = _Steps(handler)
         self.due = self._clock.monotonic() + self._limit.total_seconds()
         try:
@@ -123,9 +123,9 @@ class HandlerTask:
 
     def leave(self) -> None:
         """Go on without the handler, wherever it is."""
-        if self._steps is None or self._task is None or self._task.delivery is None:
+        if self._steps is None or self.task is None or self.task.delivery is None:
             return
-        event = self._task.delivery.event
+        event = self.task.delivery.event
         self._why = self._why or EndReason.INTERRUPTED
         self._steps.is_left, self.due = True, inf
         warn(
@@ -138,27 +138,27 @@ class HandlerTask:
         self._end()
 
     def _end(self) -> None:
-        if self._task is not None:
-            self._task.stop()
+        if self.task is not None:
+            self.task.stop()
 
     def _meaning(self) -> BaseException:
         """Return the meaning of a CancelledError out of the handler."""
-        assert self._task is not None
+        assert self.task is not None
         if self._why is EndReason.OUT_OF_TIME:
             return HandlerTimeout(f"the handler did not end within {self._limit}")
         if self._why is EndReason.INTERRUPTED:
             return asyncio.CancelledError()
-        if not self._task.cancelling():
+        if not self.task.cancelling():
             return RuntimeError("the handler let out the CancelledError of something that it awaited")
-        if self._task.is_cancelled_inside:
+        if self.task.is_cancelled_inside:
             return TransientError("the handler cancelled its own task")
         return asyncio.CancelledError()
 
     async def _absorb(self) -> None:
         """Take up the rest of a cancellation; it would come out of the next await."""
-        assert self._task is not None
-        if self._task.cancelling():
-            while self._task.uncancel():
+        assert self.task is not None
+        if self.task.cancelling():
+            while self.task.uncancel():
                 pass
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)

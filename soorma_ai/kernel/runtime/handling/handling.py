@@ -1,8 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, TypeVar
@@ -91,6 +90,7 @@ class Handling:
         # The plan as it is stored, and with all that is recorded.
         self._stored: PlanState | None = None
         self._state: PlanState | None = None
+        self._unfolded: list[Effect] = []  # recorded since the last read of the state
         self._touched = False
         self._values: PlanValues | None = None
         self._memory = MemoryInHand(services.store.memory)
@@ -123,7 +123,7 @@ class Handling:
         turn.deliveries = (*self.deliveries, delivery)
         turn._recorded = RecordedEffects((*self._recorded.all, *changes.values))
         if self._state is not None:
-            turn._stored, turn._state = self._stored, fold(self._state, changes.values)
+            turn._stored, turn._state = self._stored, fold(self.state, changes.values)
         turn._touched, turn._memory = bool(changes.plan), self._memory.copy()
         if self.task is not None and self.sub_tasks is not None:
             turn.task, changed = self._recorded.task_after(self.task)
@@ -161,11 +161,13 @@ class Handling:
 
     def checkpoint(self) -> Callable[[], None]:
         """Return a function to undo all later effects."""
-        recorded, state, touched = len(self._recorded.own), self._state, self._touched
+        recorded, touched = len(self._recorded.own), self._touched
+        state = self.state if self.has_plan else None
 
         def roll_back() -> None:
             self._recorded.undo(recorded)
             self._state, self._touched, self._values = state, touched, None
+            self._unfolded = []
             self._memory = MemoryInHand(self.services.store.memory)
 
         return roll_back
@@ -254,12 +256,12 @@ class Handling:
         self.must_be_open()
         is_remote = self.services.is_remote
         for effect in effects:
-            if isinstance(effect, SaveValue | DropValue):
+            if type(effect) is SaveValue or type(effect) is DropValue:
                 self.values.apply(effect)
                 continue
             self._recorded.add(effect, is_remote=is_remote)
             if self._state is not None:
-                self._state = fold_effect(self._state, effect)
+                self._unfolded.append(effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Replace the recorded effects of this delivery; the context has ended."""
@@ -289,9 +291,13 @@ class Handling:
     @property
     def state(self) -> PlanState:
         """Return the state of the present plan, with the effects of this handling."""
-        if self._state is None:
+        state = self._state
+        if state is None:
             raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
-        return self._state
+        for effect in self._unfolded:
+            state = fold_effect(state, effect)
+        self._state, self._unfolded = state, []
+        return state
 
     @property
     def stored(self) -> PlanState | None:
@@ -309,7 +315,7 @@ class Handling:
     def load(self, stored: PlanState) -> None:
         """Take a stored plan as the working copy."""
         self.must_be_open()
-        self._state = replace(stored, plan=stored.plan.copy())
+        self._state, self._unfolded = replace(stored, plan=stored.plan.copy()), []
         self._stored, self._touched, self._values = stored, False, None
 
     def see_met(self, met: Expectation) -> None:
@@ -336,7 +342,7 @@ class Handling:
 
     def apply(self, outcome: PlanChange) -> None:
         self.must_be_open()
-        self._state, self._touched = replace(self.state, plan=outcome.plan), True
+        self._state, self._touched = replace(self._state or self.state, plan=outcome.plan), True
         self.record(*outcome.effects)
 
     @property
@@ -375,13 +381,17 @@ def current_handling() -> Handling | None:
     return _current.get()
 
 
-@contextmanager
-def in_hand(handling: Handling) -> Generator[None]:
-    token = _current.set(handling)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class InHand:
+    """Scope of a handler: its handling is the current one."""
+
+    def __init__(self, handling: Handling) -> None:
+        self._handling = handling
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._handling)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def must_be_outside() -> None:

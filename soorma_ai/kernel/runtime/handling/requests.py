@@ -6,11 +6,13 @@ from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.replies import content_of
+from soorma_ai.kernel.domain.schemas import Violation
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import EventLog, Registry
 from soorma_ai.kernel.rules.choices.offer import request_in
 from soorma_ai.kernel.rules.waits.replies import is_reply, read_as_promised
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check
 
 
 async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
@@ -35,8 +37,7 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
         return event
     defined = await registry.definitions(met.tenant_id, met.subject)
     promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
-    await check_ahead(met.tenant_id, promised, content_of(event.data))
-    read = event if promised is None else read_as_promised(event, promised)
+    read = event if promised is None else read_as_promised(event, await _faults(met, promised, event))
     if read is event:
         return event
     # Of several agents that take a request each keeps its own promise.
@@ -44,5 +45,10 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
     for other in others:
-        await check_ahead(met.tenant_id, other, content_of(event.data))
-    return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
+        if other is None or read_as_promised(event, await _faults(met, other, event)) is event:
+            return event
+    return read
+
+
+async def _faults(met: Expectation, promised: JsonObject, reply: EventEnvelope) -> list[Violation]:
+    return await check(met.tenant_id, promised, content_of(reply.data))

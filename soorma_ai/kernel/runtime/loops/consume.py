@@ -182,6 +182,7 @@ class Consumer:
             raise
         finally:
             hand.end()
+        self._free_hand(hand)
 
     async def _give_back(self, hand: HandlerTask) -> None:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
@@ -196,7 +197,15 @@ class Consumer:
         if self._has_queue:
             self._services.signals.agent(self.agent).set()
 
+    def _free_hand(self, hand: HandlerTask) -> None:
+        """Free the hand of a delivery at its end, without one more turn of the loop."""
+        if (task := hand.task) is not None:
+            task.remove_done_callback(self._forget)
+            self.in_hand.pop(task, None)
+        self._look_again()
+
     def _forget(self, task: ShieldedTask[None]) -> None:
+        """Free the hand of a task that broke, or was cancelled."""
         self.in_hand.pop(task, None)
         self._look_again()
         broke = None if task.cancelled() else task.exception()

@@ -138,27 +138,30 @@ async def decide(
         custom_context={**handling.values.session, **question.custom},
         spent=handling.state.spent,
         in_flight=handling.in_flight,
-        today=settings.today(handling.services.clock.now()),
+        today=settings.today(handling.services.clock),
     )
-    if settings.recall is not None:
-        words = " ".join(text for text, _ in query_about(occasion, "").parts)
-        occasion = replace(occasion, remembered=await settings.recall(handling, words))
+    occasion = await _with_memories(handling, settings, occasion)
     view = ModelView(await _show_now(handling, settings, offer, occasion))
     inquiry = _DecisionSubject(handling, settings, offer, occasion, question).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
-async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, list[StepLines]]:
+async def _with_memories(handling: Handling, settings: PlannerSettings, occasion: Occasion) -> Occasion:
+    if settings.recall is None:
+        return occasion
+    words = " ".join(text for text, _ in query_about(occasion, "").parts)
+    return replace(occasion, remembered=await settings.recall(handling, words))
+
+
+async def _history(handling: Handling, first: int) -> tuple[EarlierSteps, Sequence[StepLines]]:
     """Return the plan's steps from this one on, those that were just recorded included, and the facts of those
     before."""
-    histories, plans = handling.services.histories, handling.services.store.plans
-    earlier, stored = EarlierSteps(), list[StepLines]()
+    services, recorded = handling.services, handling.steps_recorded
     if handling.stored is not None:
-        earlier, known = await histories.read(plans, handling.stored, first)
-        stored += known
-    recorded = [StepLines(step) for step in handling.steps_recorded]
-    earlier = add_earlier(earlier, [step for step in recorded if step.ordinal < first])
-    return earlier, [*stored, *(step for step in recorded if step.ordinal >= first)]
+        return await services.histories.read(services.store.plans, handling.stored, first, recorded)
+    told = [StepLines(step) for step in recorded]
+    earlier = add_earlier(EarlierSteps(), [step for step in told if step.ordinal < first])
+    return earlier, [step for step in told if step.ordinal >= first]
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
@@ -294,20 +297,21 @@ async def draft(
         await run_in_slices(tenant_id, review(drawn, material, plan.goal_data))
         return drawn
 
-    occasion = Occasion(plan, Trigger(""), spent=handling.state.spent)
-    shown = await _narrow(material, settings, occasion, services.clock)
-    inputs = plan_inputs(
+    occasion = Occasion(
         plan,
-        instructions=settings.instructions,
-        custom_context=custom,
-        material=shown,
-        spent=occasion.spent,
-        today=settings.today(services.clock.now()),
+        Trigger(""),
+        custom_context={**handling.values.session, **custom},
+        spent=handling.state.spent,
+        today=settings.today(services.clock),
     )
+    occasion = await _with_memories(handling, settings, occasion)
+    shown = await _narrow(material, settings, occasion, services.clock)
+    inputs = plan_inputs(occasion, instructions=settings.instructions, material=shown)
     prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(PlanChange(replace(plan, prompt=services.prompts.label(PLAN))))
     facts = QuestionFacts(plan.goal_data)
-    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, facts=facts)
+    memories = occasion.remembered
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, remembered=memories, facts=facts)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 

@@ -66,9 +66,8 @@ def read_spent(db: Reader, root_plan_id: str) -> Spent:
 
 def read_amounts(row: Sequence[Any]) -> Spent:
     """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
-    actions, calls, tokens, usd, unpriced, *held = row
-    held_calls, held_tokens, held_usd = (max(0, one) for one in held)
-    reserved = Reserved(held_calls, held_tokens, round(held_usd, 9))
+    actions, calls, tokens, usd, unpriced, held_calls, held_tokens, held_usd = row
+    reserved = Reserved(max(0, held_calls), max(0, held_tokens), round(max(0, held_usd), 9))
     if unpriced:
         return Spent(actions, calls, tokens, None, usd, reserved)
     return Spent(actions, calls, tokens, usd, reserved=reserved)
@@ -153,11 +152,12 @@ def _most(limit: float | None) -> float:
 
 def _hold(db: Connection, charge: Charge, room: _Room) -> bool:
     """Reserve a call within this room; tell whether there was enough."""
-    calls, tokens, usd = needed = _amounts(charge)
-    if any(one > most for one, most in zip(needed, room, strict=True)):
+    calls, tokens, usd = _amounts(charge)
+    most_calls, most_tokens, most_usd = room
+    if calls > most_calls or tokens > most_tokens or usd > most_usd:
         return False
     values = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
-    values |= {"most_calls": room[0], "most_tokens": room[1], "most_usd": room[2]}
+    values |= {"most_calls": most_calls, "most_tokens": most_tokens, "most_usd": most_usd}
     held = db.execute(_HOLD, values).fetchall()
     for row in held:
         db.note_spent(charge.root_plan_id, read_amounts(row))

@@ -306,6 +306,8 @@ def change(db: Connection, expectation: Expectation) -> None:
     db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation.id))
     if expectation.status is ExpectationStatus.OPEN:
         _note(db, expectation, len(text))
+    elif expectation.plan_id is not None:
+        db.note_other_change(expectation.plan_id)
 
 
 def _note(db: Connection, expectation: Expectation, size: int) -> None:
@@ -351,7 +353,7 @@ def replace_met(db: Connection, expectation_id: str, was: str, met_by: str) -> b
     query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ? RETURNING plan_id"
     changed = db.execute(query, (met_by, expectation_id, was)).fetchone()
     if changed is not None and changed[0] is not None:
-        db.note_unknown()
+        db.note_other_change(changed[0])
     return changed is not None
 
 

@@ -2,14 +2,14 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.errors import ConfigError, VersionConflict
-from soorma_ai.kernel.domain.effects import AppendStep, DropValue, SavePlan, SaveValue
+from soorma_ai.kernel.domain.effects import AppendStep, DropValue, Expect, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JoinProgress, Step
@@ -18,6 +18,7 @@ from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
+from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql.codec import (
     CHARGE,
     EXPECTATION,
@@ -32,6 +33,7 @@ from soorma_ai.kernel.sql.codec import (
     spell,
 )
 from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.plan_states import PlanPlace, StateInHand, oldest_first
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
 # Bytes up to which a step stands whole in its row.
@@ -40,7 +42,7 @@ SHORT = 400
 MOST_AT_ONCE = 32
 
 _STATE = """
-    SELECT 'plan', plan.body, '', '', '', 0.0, {none} FROM plan WHERE plan_id = :plan_id
+    SELECT 'plan', plan.body, '', '', '', 0.0, seq, place, 0, 0.0, 0, 0, 0, 0.0 FROM plan WHERE plan_id = :plan_id
     UNION ALL
     SELECT 'value', kind, key, body, '', 0.0, {none} FROM plan_value WHERE plan_id = :plan_id
     UNION ALL
@@ -68,6 +70,14 @@ _STATE = """
     )
 """
 _NO_AMOUNTS = "0, 0, 0, 0.0, 0, 0, 0, 0.0"
+_PLACE = f"""
+    SELECT plan.seq, plan.place, {budget.COLUMNS}
+    FROM plan LEFT JOIN budget ON budget.root_plan_id = plan.root_plan_id WHERE plan.plan_id = ?
+"""
+_SAVE = """
+    UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ?, place = place + 1
+    WHERE plan_id = ? AND version = ? RETURNING seq, place
+"""
 _STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
 # A whole step, with what stands in its event. What cannot be read there is told of where it is looked at.
 _STEP = """
@@ -98,8 +108,28 @@ def readable(db: Reader, plan_id: str) -> PlanRecord | None:
         return None
 
 
-def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int] | None:
-    """Return the state of a plan, with the expectation closed by this event, and its bytes on disk."""
+def state_since(
+    db: Reader, in_hand: StateInHand | None, plan_id: str, event_id: str = ""
+) -> tuple[StateInHand, Spent] | None:
+    """Return the state in hand, if that is the state of the rows, else read it; with the expectation closed by this
+    event, and the amounts of the tree."""
+    if in_hand is None:
+        return state(db, plan_id, event_id)
+    row = db.execute(_PLACE, (plan_id,)).fetchone()
+    if row is None:
+        return None
+    seq, number, *amounts = row
+    if in_hand.place != PlanPlace(seq, number):
+        return state(db, plan_id, event_id)
+    found = in_hand.state
+    if event_id and event_id not in found.met and (met := expectations.find_met(db, plan_id, event_id)):
+        found = fold(found, [Expect(met)])
+    spent = Spent() if amounts[0] is None else budget.read_amounts(amounts)
+    return replace(in_hand, state=replace(found, open=oldest_first(found.open))), spent
+
+
+def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[StateInHand, Spent] | None:
+    """Read the state of a plan, with the expectation closed by this event, and the amounts of the tree."""
     statement = _STATE.format(none=_NO_AMOUNTS, amounts=budget.COLUMNS, step=_STEP)
     found: defaultdict[str, list[list[Any]]] = defaultdict(list)
     size = 0
@@ -108,23 +138,27 @@ def state(db: Reader, plan_id: str, event_id: str = "") -> tuple[PlanState, int]
         size += sum(len(text or "") for text in row[:3])
     if not found["plan"]:
         return None
-    opened = sorted(map(_read_open, found["open"]), key=lambda one: (one.opened_at, one.id))
+    body, _, _, _, _, seq, number, *_ = found["plan"][0]
+    opened = (_read_open(row) for row in found["open"])
     closed = (_read_closed(row) for row in found["met"])
-    joins = {join_id: JoinProgress(count) for join_id, _, _, _, _, count, *_ in found["came"]}
-    for join_id, body, *_ in found["fired"]:
-        joins[join_id] = replace(joins.get(join_id, JoinProgress()), fired=STEP.record(body))
     values = (_value(kind, key, body) for kind, key, body, *_ in sorted(found["value"], key=lambda row: row[:2]))
     spent = (budget.read_amounts(row[5:]) for row in found["spent"])
     read = PlanState(
-        PLAN.record(found["plan"][0][0]),
+        PLAN.record(body),
         {(one.kind, one.key): one.value for one in values},
-        {one.id: one for one in opened},
+        oldest_first({one.id: one for one in opened}),
         {one.met_by: one for one in closed if one.met_by is not None},
         {mark: StepMark(count, note or "") for mark, note, _, _, _, count, *_ in found["mark"]},
-        joins,
-        spent=next(spent, Spent()),
+        _read_joins(found["came"], found["fired"]),
     )
-    return read, size
+    return StateInHand(read, size, PlanPlace(seq, number)), next(spent, Spent())
+
+
+def _read_joins(came: Iterable[Sequence[Any]], fired: Iterable[Sequence[Any]]) -> dict[str, JoinProgress]:
+    joins = {join_id: JoinProgress(count) for join_id, _, _, _, _, count, *_ in came}
+    for join_id, body, *_ in fired:
+        joins[join_id] = replace(joins.get(join_id, JoinProgress()), fired=STEP.record(body))
+    return joins
 
 
 def _read_open(row: Sequence[Any]) -> Expectation:
@@ -155,12 +189,11 @@ def plan_answered_under(db: Reader, tenant_id: str, answer_key: str) -> PlanReco
 
 
 def update(db: Connection, plan: PlanRecord, expected_version: int) -> None:
-    changed = db.execute(
-        "UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ? WHERE plan_id = ? AND version = ?",
-        (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version),
-    )
-    if changed.rowcount == 0:
+    values = (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version)
+    changed = db.execute(_SAVE, values).fetchall()
+    if not changed:
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+    db.note_place(plan.plan_id, *changed[0])
     db.note(plan.plan_id, SavePlan(plan.copy(), expected_version))
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
@@ -297,7 +330,7 @@ def insert(db: Connection, plan: PlanRecord) -> None:
     done = add_row(
         db,
         "plan",
-        "ON CONFLICT (plan_id) DO NOTHING",
+        "ON CONFLICT (plan_id) DO NOTHING RETURNING seq, place",
         plan_id=plan.plan_id,
         tenant=plan.lineage.tenant_id,
         agent=plan.agent,
@@ -312,8 +345,10 @@ def insert(db: Connection, plan: PlanRecord) -> None:
         limits=LIMITS.text(plan.limits),
         next_call=_next_call(plan),
     )
-    if done.rowcount == 0:
+    made = done.fetchall()
+    if not made:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
+    db.note_place(plan.plan_id, *made[0], is_new=True)
     db.note(plan.plan_id, SavePlan(plan.copy(), None), len(rest))
     memory.join_session(db, plan)
 

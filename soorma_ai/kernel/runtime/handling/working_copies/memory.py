@@ -68,6 +68,8 @@ class MemoryInHand:
 
     @property
     def changes(self) -> tuple[MemoryChange | FeatureEffect, ...]:
+        if not self._cells:
+            return tuple(self._of_features)
         of_cells = (
             replace(cell.change, expected_version=cell.stored.version if cell.stored else None)
             for cell in self._cells.values()
