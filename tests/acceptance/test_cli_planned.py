@@ -51,5 +51,5 @@ def test_a_state_machine_plan_is_shown_with_its_states_its_position_and_its_resu
     assert (told["current_state"], told["results"]) == ("done", {"start": {"count": 3}})
     why = shop("why", plan_id).stdout
     assert "1. refused a plan of 2 states: start, done" in why
-    assert "prompt    planner/plan version 5" in why
+    assert "prompt    planner/plan version 6" in why
     assert [entry["prompt_id"] for entry in shop.json("why", plan_id)] == ["planner/plan"] * 2

@@ -144,7 +144,7 @@ def test_a_plan_is_shown_with_the_versions_of_its_planner_and_prompt(shop: Shop)
     assert shown[0].endswith(", planned by orders 0.1.0")
     assert ", prompt planner/decide " in shown[1]
     told = shop.json("plans", "show", plan_id)
-    assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 9")
+    assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 10")
 
 
 # backup

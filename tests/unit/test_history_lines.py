@@ -49,7 +49,7 @@ def history_lines(
 
 
 def body(lines: Sequence[HistoryLine]) -> list[HistoryLine]:
-    """The lines about single steps, without those about hidden ones."""
+    """The lines about single steps, without the summary of hidden ones."""
     return [line for line in lines if re.match(r"step\d", line.text)]
 
 
