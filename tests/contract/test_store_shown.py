@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 from prune_kit import ended, prune, registered
-from store_kit import NOW, entry, handed, plan, settle
+from store_kit import NOW, entry, event, handed, plan, settle
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import Ack, SavePlan
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.ports import Settlement, Store, Work
@@ -125,3 +126,11 @@ async def test_texts_of_a_plan_go_with_it(store: Store) -> None:
     await tell(store, "e-1", replace(OWN, plan_id=made.plan_id))
     await prune(store)
     assert await store.plans.prompt_parts("default", made.plan_id, BOTH) == {}
+
+
+async def test_requests_of_a_tenant_are_named_by_their_use(store: Store) -> None:
+    made = [event(f"e-{n}", name) for n, name in enumerate(("a", "b", "c", "c", "b", "c"))]
+    fact = event("f-1", "paid", EventTopic.BUSINESS_FACTS)
+    await store.queue.arrive([*made, fact, event("o-1", "d", tenant="other")], NOW)
+    assert await store.plans.requests_used("default") == ("c", "b", "a")
+    assert await store.plans.requests_used("nobody") == ()

@@ -1,11 +1,12 @@
 """Among very many events a model is shown what is likely, and asks for the rest before it decides."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, killed, open_platform, order, planner, requested, types
+from kit import PATIENCE, killed, open_platform, order, planner, requested, stock, types
 from unit.material import obj
 
 from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
@@ -13,7 +14,7 @@ from soorma_ai.kernel.domain.history import Verdict
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, publish_all
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, publish_all
 
 SHELF = obj({"shelf": {"type": "string"}, "copies": {"type": "integer"}}, "shelf")
 MANY = 400
@@ -62,6 +63,27 @@ async def test_of_very_many_events_a_few_are_shown_with_schemas_some_as_lines_an
     details = await platform.plan(plan.plan_id)
     showing = details.shown[details.decisions[0].shown]
     assert (len(showing.schemas), len(showing.lines), showing.hidden) == (24, lines, MANY + 1 - lines)
+
+
+def order_of_requests(question: ModelQuestion) -> list[str]:
+    schema = json.loads(compact(question.schema))
+    return [one["properties"]["action"]["const"] for one in schema["$defs"]["request"]["anyOf"]]
+
+
+async def test_two_plans_of_a_planner_share_the_beginning_and_the_most_used_requests_come_first_in_time(
+    platform: Platform,
+) -> None:
+    script = [NEED, publish("room399.fetch", shelf="A"), complete({}), complete({}), complete({})]
+    minds = planner(script, offer_tokens=1_500)
+    await (await order(platform, minds, library(), wish="the books of room 7")).result(timeout=PATIENCE)
+    await (await platform.submit("order.received", {"wish": "dim the torch"})).result(timeout=PATIENCE)
+    await platform.start(stock())
+    await (await platform.submit("order.received", {"wish": "dim the torch"})).result(timeout=PATIENCE)
+    assert isinstance(minds.reasoner, ScriptedReasoner)
+    asked = minds.reasoner.questions
+    first, second, third = (order_of_requests(asked[at]) for at in (0, 3, 4))
+    assert first[:10] == second[:10] == [f"publish:room{n:03}.fetch" for n in range(10)] and first != second
+    assert third[:4] == ["publish:room399.fetch", *first[:3]]
 
 
 async def test_while_all_schemas_fit_nothing_can_be_asked_for(platform: Platform) -> None:

@@ -256,3 +256,9 @@ def test_no_choice_is_added_if_all_of_agents_in_use_are_shown() -> None:
     shown = add_schemas(first_showing(), MANY, publish_names(1, 2))
     assert add_near(shown, MANY, publish_names(1, 2)) == shown
     assert add_near(shown, MANY, []) == shown
+
+
+def test_most_used_choices_stand_behind_the_pinned_ones_and_before_others() -> None:
+    room = OfferRoom(pinned=("e00007",), used=("e00900", "gone", "late", "e00007", "e00800"))
+    assert list(first_tier(room=room)[:3]) == publish_names(7, 900, 800)
+    assert len(first_tier(room=room)) == len(first_tier(room=OfferRoom(pinned=("e00007",))))

@@ -181,11 +181,12 @@ class AcceptedDecision(Struct, frozen=True):
 
 class OfferRoom(Struct, frozen=True):
     """Room for an offer in a request: tokens of its lines, and how many schemas are shown where not all fit. `pinned`
-    events are always among these."""
+    events are always among these; `used` ones follow them in the part that all plans share."""
 
     tokens: int = 4_000
     schemas: int = 30
     pinned: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
 
 
 class Showing(Record, frozen=True, dict=True):

@@ -200,6 +200,10 @@ class Plans(Protocol):
         """Return the offer last shown to a model in a plan by this prompt, before the handling of this event."""
         ...
 
+    async def requests_used(self, tenant_id: str) -> tuple[str, ...]:
+        """Return the requests among the latest 2,000 events of a tenant, most used first."""
+        ...
+
     async def prompt_parts(self, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
         """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
         ...

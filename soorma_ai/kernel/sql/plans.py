@@ -59,6 +59,7 @@ class SqlPlans(StorePart):
     find_shown = reading(budget.find_shown)
     prompt_parts = reading(budget.prompt_parts)
     last_shown = reading(budget.last_shown)
+    requests_used = reading(budget.requests_used)
     read_spent = reading(budget.read_spent)
     _read_plan = reading(rows.plan)
     _read_status = reading(rows.plan_status)

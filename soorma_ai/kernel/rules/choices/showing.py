@@ -198,15 +198,16 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
 
 @lru_cache(maxsize=64)
 def shared_choices(same: Same[Offer], room: OfferRoom) -> tuple[str, ...]:
-    """Return the choices that stand first for all plans of a planner, with their schemas: the pinned ones, then others
-    in their standing order."""
+    """Return the choices that stand first for all plans of a planner, with their schemas: the pinned ones, the most
+    used ones, then others in their standing order."""
     offer, most = same(), room.tokens * SCHEMAS_TO_LINES
     pinned = (name for event in room.pinned for name in offer.choices_about.get(event, ()) if _has_schema(name))
     found = dict.fromkeys(pinned)
     held = most / max(1, _schemas_size(offer, filter(_has_schema, offer.choices)))
     left = most * min(MOST_SHARED, max(LEAST_SHARED, SHARED_OF_HELD * held)) - _schemas_size(offer, found)
     for_lines = SHARED_LINES * room.tokens
-    for name in standing_order(same):
+    used = (name for event in room.used for name in offer.choices_about.get(event, ()) if _has_schema(name))
+    for name in chain(used, standing_order(same)):
         if name not in found:
             size = size_of(name, offer.choices[name])
             left, for_lines = left - size.schema, for_lines - size.line

@@ -30,6 +30,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.runtime.handling.process.most_used import MostUsed
 from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.kernel.runtime.handling.requests import request_type
 from soorma_ai.kernel.runtime.handling.working_copies.memory import MemoryInHand
@@ -53,6 +54,7 @@ class Services(Struct, frozen=True):
     signals: Signals
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
+    most_used: MostUsed = field(default_factory=MostUsed)
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     limits: Limits = Limits()

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from soorma_ai.errors import PayloadMismatch
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
+    OfferRoom,
     PlannerDecision,
     Showing,
     fingerprint,
@@ -175,8 +176,15 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     words = recent_words(occasion)
     recent = await rank_choices(offer, words, means) if words else ()
     used = choices_of(occasion.history, offer)
-    shown = show_offer(offer, settings.room, ranked, used, before, recent)
+    shown = show_offer(offer, await _room_now(handling, settings), ranked, used, before, recent)
     return add_near(shown, offer, choices_near(ranked, used, offer))
+
+
+async def _room_now(handling: Handling, settings: PlannerSettings) -> OfferRoom:
+    """Return the room, with the requests that the tenant uses most."""
+    services, tenant_id = handling.services, handling.plan.lineage.tenant_id
+    used = await services.most_used.requests(services.store, tenant_id, services.clock.now())
+    return replace(settings.room, used=used)
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:

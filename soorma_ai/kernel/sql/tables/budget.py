@@ -9,6 +9,7 @@ from typing import Any, cast
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import Spend
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
@@ -43,6 +44,7 @@ _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
 """
 _ALL = 2**62
+_LATEST_EVENTS = 2_000
 # Amounts in the order of `COLUMNS`.
 _Sums = tuple[int, int, int, float, int, int, int, float]
 # Most calls, tokens and dollars of a tree.
@@ -246,6 +248,15 @@ def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showi
         (plan_id, cause_id, prompt_id),
     ).fetchone()
     return SHOWING.record(row[0]) if row else None
+
+
+def requests_used(db: Reader, tenant_id: str) -> tuple[str, ...]:
+    found = db.execute(
+        "SELECT type, count(*) AS uses FROM (SELECT type, topic FROM event WHERE tenant = ? ORDER BY seq DESC LIMIT ?) "
+        "AS latest WHERE topic = ? GROUP BY type ORDER BY uses DESC, type",
+        (tenant_id, _LATEST_EVENTS, EventTopic.ACTION_REQUESTS),
+    )
+    return tuple(name for name, _ in found.fetchall())
 
 
 def _write_entry(db: Reader, entry: JournalEntry) -> None:
