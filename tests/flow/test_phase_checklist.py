@@ -120,6 +120,6 @@ async def test_10_its_state_goes_there_and_back(platform: Platform, kind: Any, s
 def test_11_there_are_tests_of_all_transitions_and_of_coming_back(kind: Any) -> None:
     import test_forge
 
-    for name in ("edge_of_the_graph_is_walked", "way_back_is_told_where_it_is_why_in_detail_and_what_is_done"):
+    for name in ("edge_of_the_graph_is_walked", "after_a_way_back_holds_its_phase_its_reason_and_the_work_done"):
         (test,) = [getattr(test_forge, one) for one in dir(test_forge) if one.endswith(name)]
         assert kind.__name__ in str(test.pytestmark)
