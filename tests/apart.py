@@ -1,4 +1,4 @@
-"""Tests that are about one place, and why: elsewhere they are skipped, and the reason is said."""
+"""Tests about files alone, with the reason; in other places they are skipped, and the reason is printed."""
 
 from collections.abc import Sequence
 
@@ -9,29 +9,29 @@ OWNED, SOCKET, COMMITS = "it has one owner", "its owner has a socket", "its conn
 TOGETHER = "what comes at once is claimed at once, while on a server claims go beside the commits that bring it"
 COPIED = "`soorma backup` copies it"
 MADE = "its store is made by the test, of parts of its own"
-BESIDE = "what its handlers look at lies beside it"
+BESIDE = "its handlers read files beside it"
 # By the beginning of the test's name.
 OF_A_FILE = {
-    "tests/acceptance/test_agent_run.py::test_a_second_one_on_the_same_store_is_told_who_is_there": OWNED,
-    "tests/acceptance/test_agent_run.py::test_an_agent_is_there_until_it_is_told_to_stop_and_says_goodbye": SOCKET,
-    "tests/acceptance/test_cli.py::test_a_second_application_is_told_who_owns_the_store": OWNED,
-    "tests/acceptance/test_cli.py::test_a_store_that_is_not_there_is_an_error_and_is_not_made": "it may not be there",
-    "tests/acceptance/test_cli.py::test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it": OWNED,
-    "tests/acceptance/test_cli.py::test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer": SOCKET,
-    "tests/acceptance/test_cli.py::test_on_a_terminal_the_inbox_says_what_to_type": "it can be renamed",
-    "tests/acceptance/test_cli.py::test_an_approval_counts_once_and_the_second_is_told_who_was_first": OWNED,
+    "tests/acceptance/test_agent_run.py::test_a_second_agent_on_the_same_store_gets_the_owners_name": OWNED,
+    "tests/acceptance/test_agent_run.py::test_an_agent_runs_until_a_signal_and_leaves_in_order": SOCKET,
+    "tests/acceptance/test_cli.py::test_a_second_application_gets_the_owner_of_the_store": OWNED,
+    "tests/acceptance/test_cli.py::test_a_missing_store_is_an_error_and_is_not_created": "it may not be there",
+    "tests/acceptance/test_cli.py::test_an_owner_is_reached_without_the_file_with_its_name": OWNED,
+    "tests/acceptance/test_cli.py::test_an_owner_killed_during_an_answer_neither_loses_nor_doubles_it": SOCKET,
+    "tests/acceptance/test_cli.py::test_on_a_terminal_the_inbox_prints_the_commands": "it can be renamed",
+    "tests/acceptance/test_cli.py::test_an_approval_counts_once_and_a_second_gets_the_first_persons_name": OWNED,
     "tests/acceptance/test_cli_letters.py::test_a_letter_is_shown_with_its_event_its_reason": BESIDE,
-    "tests/acceptance/test_cli_letters.py::test_a_letter_redriven_while_nothing_runs_is_handled_when": OWNED,
-    "tests/acceptance/test_cli_letters.py::test_an_event_that_cannot_be_read_is_listed": "it holds what is no text",
-    "tests/acceptance/test_cli_letters.py::test_letters_are_listed_the_newest_first_as_lines": BESIDE,
-    "tests/acceptance/test_cli_letters.py::test_letters_are_redriven_and_discarded_through_the_running": BESIDE,
+    "tests/acceptance/test_cli_letters.py::test_a_letter_redriven_without_a_running_agent": OWNED,
+    "tests/acceptance/test_cli_letters.py::test_a_letter_with_an_unreadable_event": "it holds bytes outside of UTF-8",
+    "tests/acceptance/test_cli_letters.py::test_letters_are_listed_newest_first": BESIDE,
+    "tests/acceptance/test_cli_letters.py::test_letters_are_redriven_and_discarded_at_once": BESIDE,
     "tests/acceptance/test_cli_upkeep.py::test_a_backup_": COPIED,
-    "tests/acceptance/test_cli_upkeep.py::test_a_store_that_is_no_file_cannot_be_copied": COPIED,
-    "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_go_on_from_there": COPIED,
-    "tests/acceptance/test_cli_upkeep.py::test_killing_the_backup_leaves_no_half_of_one": COPIED,
-    "tests/acceptance/test_first_day.py::test_errors_are_red_on_a_terminal_alone": "it may not be there",
-    "tests/acceptance/test_first_day.py::test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store": OWNED,
-    "tests/acceptance/test_first_day.py::test_the_doctor_says_where_a_setting_comes_from": "it may not be there",
+    "tests/acceptance/test_cli_upkeep.py::test_only_a_store_in_a_file_can_be_copied": COPIED,
+    "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_continue_from_their_moments": COPIED,
+    "tests/acceptance/test_cli_upkeep.py::test_a_killed_backup_leaves_no_partial_copy": COPIED,
+    "tests/acceptance/test_first_day.py::test_errors_are_red_only_on_a_terminal": "it may not be there",
+    "tests/acceptance/test_first_day.py::test_the_doctor_examines_an_owned_store_and_a_file_without_one": OWNED,
+    "tests/acceptance/test_first_day.py::test_the_doctor_shows_the_source_of_a_setting": "it may not be there",
     "tests/contract/test_control.py": SOCKET,
     "tests/contract/test_owner.py": OWNED,
     "tests/contract/test_sqlite_backup.py": COPIED,

@@ -29,7 +29,7 @@ def library() -> Tool:
     for number in range(MANY):
         words = f"Fetch the books of room {number} from their shelf, and count their copies."
         tool.on_invoke(f"room{number:03}.fetch", description=words, payload_schema=SHELF)(carry_out)
-    tool.on_invoke("lamp.dim", description="Make the light in a hall weaker.", payload_schema=SHELF)(carry_out)
+    tool.on_invoke("torch.dim", description="Make the light in a hall weaker.", payload_schema=SHELF)(carry_out)
     return tool
 
 
@@ -55,13 +55,13 @@ async def test_of_very_many_events_a_few_are_shown_with_schemas_some_as_lines_an
     plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
     first, second = minds.reasoner.questions  # type: ignore[union-attr]
-    assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 20
+    assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 24
     lines = sum(is_told(first, f"room{n:03}.fetch") for n in range(MANY))
     assert 20 < lines < 80 and f"{MANY + 1 - lines} more actions are not listed" in first.messages[1].content
     assert first.messages[0] == second.messages[0]
     details = await platform.plan(plan.plan_id)
     showing = details.shown[details.decisions[0].shown]
-    assert (len(showing.schemas), len(showing.lines), showing.hidden) == (20, lines, MANY + 1 - lines)
+    assert (len(showing.schemas), len(showing.lines), showing.hidden) == (24, lines, MANY + 1 - lines)
 
 
 async def test_while_all_schemas_fit_nothing_can_be_asked_for(platform: Platform) -> None:
@@ -69,26 +69,26 @@ async def test_while_all_schemas_fit_nothing_can_be_asked_for(platform: Platform
     plan = await order(platform, minds, library())
     assert await plan.result(timeout=PATIENCE) == {}
     (first, *_) = minds.reasoner.questions  # type: ignore[union-attr]
-    assert has_schema(first, "room399.fetch") and has_schema(first, "lamp.dim")
+    assert has_schema(first, "room399.fetch") and has_schema(first, "torch.dim")
     assert "need_schema" not in first.messages[0].content + compact(first.schema)
     assert "find_events" not in first.messages[1].content + compact(first.schema)
 
 
 async def test_what_is_asked_for_is_shown_charged_and_journalled_and_is_no_refusal(platform: Platform) -> None:
-    script = [NEED, FIND, publish("lamp.dim", shelf="A"), publish("room399.fetch", shelf="B"), complete({})]
+    script = [NEED, FIND, publish("torch.dim", shelf="A"), publish("room399.fetch", shelf="B"), complete({})]
     minds = planner(script, offer_tokens=1_500)
     plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
     first, second, third, fourth, _ = minds.reasoner.questions  # type: ignore[union-attr]
     assert [has_schema(one, "room399.fetch") for one in (first, second, third)] == [False, True, True]
-    assert [has_schema(one, "lamp.dim") for one in (first, second, third)] == [False, False, True]
+    assert [has_schema(one, "torch.dim") for one in (first, second, third)] == [False, False, True]
     assert len(third.messages) == 2 and first.messages[0] == third.messages[0]
-    assert has_schema(fourth, "room399.fetch") and has_schema(fourth, "lamp.dim"), "what was shown stays shown"
+    assert has_schema(fourth, "room399.fetch") and has_schema(fourth, "torch.dim"), "what was shown stays shown"
     details = await platform.plan(plan.plan_id)
     looked, accepted = Verdict.LOOKED_UP, Verdict.ACCEPTED
     assert [entry.verdict for entry in details.decisions] == [looked, looked, accepted, accepted, accepted]
     assert details.usage.llm_calls == 5
-    assert await types(platform) == ["order.received", "lamp.dim", "room399.fetch"]
+    assert await types(platform) == ["order.received", "torch.dim", "room399.fetch"]
 
 
 async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the_refusal_brings_its_schema(
@@ -192,7 +192,7 @@ async def test_what_was_accepted_is_not_asked_again_because_other_events_are_lik
 
     platform = open_platform(path, clock)
     await platform.__aenter__()
-    await order(platform, deciding([publish("lamp.dim", shelf="A")], hang=True), library(), wish=wish)
+    await order(platform, deciding([publish("torch.dim", shelf="A")], hang=True), library(), wish=wish)
     await decided.wait()
     await killed(platform)
     crowd = [Tool(f"crowd-{n}") for n in range(60)]
@@ -203,7 +203,7 @@ async def test_what_was_accepted_is_not_asked_again_because_other_events_are_lik
     async with open_platform(path, clock) as again:
         await again.start(second, library(), *crowd)
         await clock.advance(600)
-        await requested(again, "lamp.dim")
+        await requested(again, "torch.dim")
         questions = second.reasoner.questions  # type: ignore[union-attr]
         assert not any("The goal came." in question.messages[1].content for question in questions)
 

@@ -1,10 +1,10 @@
-"""Data that costs much to check, over HTTP: of a client, and of an agent without a store."""
+"""Data with costly checks, over HTTP: of a client, and of an agent without a store."""
 
 from collections.abc import Generator
 from typing import Any
 
 import pytest
-from remote_kit import elsewhere
+from remote_kit import start_remote
 from unit.worst_data import UNION, items_of
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
@@ -16,9 +16,7 @@ from soorma_ai.kernel.runtime.handling import check_ahead
 BAD: Any = {"items": list(range(20_000))}
 
 
-async def test_a_commit_from_elsewhere_is_checked_in_slices(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_remote_commit_is_checked_in_slices(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     slices: list[int] = []
 
     def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
@@ -43,7 +41,7 @@ async def test_a_commit_from_elsewhere_is_checked_in_slices(
         raise AssertionError
 
     await platform.start(tool)
-    async with elsewhere(platform, worker):
+    async with start_remote(platform, worker):
         reply: Any = await platform.request("ask.requested", {}, timeout=60)
     assert reply["success"] is False and "schema" in reply["error"]["message"]
     assert len(slices) > 1
