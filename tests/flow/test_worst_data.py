@@ -1,12 +1,11 @@
 """Data that costs much to check comes in at every door, and the loop serves others between the slices."""
 
 import asyncio
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 from kit import PATIENCE, happens, payments, planner, stock, the_wait
-from unit.worst_data import KINDS, UNION, items_of
+from unit.worst_data import KINDS, UNION, count_slices, items_of
 
 from soorma_ai import (
     Agent,
@@ -27,7 +26,6 @@ from soorma_ai import (
 )
 from soorma_ai.errors import LocalProtocolError, PayloadMismatch, PlanFailed
 from soorma_ai.kernel.domain import schemas
-from soorma_ai.kernel.domain.schemas import examine
 from soorma_ai.kernel.domain.slices import sliced
 from soorma_ai.kernel.domain.verdicts import Verdicts
 from soorma_ai.kernel.rules.schemas import nulls
@@ -43,19 +41,7 @@ GOOD: Any = {"items": [{"kind": "a", "v": "x"}]}
 def slices(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The turns of the loop that each large check leaves to others."""
     counted: list[int] = []
-
-    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
-        counted.append(0)
-        left = examine(schema, value, **bounds)
-        while True:
-            try:
-                next(left)
-            except StopIteration as end:
-                return end.value
-            counted[-1] += 1
-            yield
-
-    monkeypatch.setattr(check_ahead, "examine", count)
+    monkeypatch.setattr(check_ahead, "examine", count_slices(counted))
     monkeypatch.setattr(schemas, "_VERDICTS", Verdicts())
     return counted
 
