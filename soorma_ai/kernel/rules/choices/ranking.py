@@ -28,14 +28,17 @@ def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[st
 
 @lru_cache(maxsize=8)
 def standing_order(same: Same[Offer]) -> tuple[str, ...]:
-    """Return the choices with a schema in their order for all plans of a planner: goals of other planners, events of
-    near agents, other events. Each part is ordered by agent and name, with a share for each agent."""
+    """Return choices with a schema in their order for all plans of a planner: goals of other planners, then events of
+    agents of its own kind, by agent and name, with a share for each agent."""
     offer = same()
-    parts: tuple[list[str], ...] = ([], [], [])
+    goals: list[str] = []
+    near: list[str] = []
     for name in sorted(offer.choices, key=lambda name: (_agent_of(name, offer), name)):
-        if not name.startswith(WAIT):
-            parts[0 if name.startswith(DELEGATE) else 1 if offer.is_near(name) else 2].append(name)
-    return tuple(name for part in parts for name in share(part, lambda name: _agent_of(name, offer)))
+        if name.startswith(DELEGATE):
+            goals.append(name)
+        elif not name.startswith(WAIT) and offer.is_near(name):
+            near.append(name)
+    return (*goals, *share(near, lambda name: _agent_of(name, offer)))
 
 
 def events_used(history: Sequence[StepLines]) -> list[str]:
