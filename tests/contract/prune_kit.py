@@ -1,4 +1,4 @@
-"""Plan trees and events that came long ago, made as a platform makes them."""
+"""Kit of the tests of pruning: old plan trees and events, made as a platform makes them."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -48,7 +48,7 @@ async def prune(
     tenant: str = "default",
     dry_run: bool = False,
 ) -> Pruned:
-    """All batches, added up."""
+    """Prune in batches, and return their sum."""
     total, after = Pruned(), None
     while True:
         batch = await store.part(UPKEEP).prune(
@@ -61,7 +61,7 @@ async def prune(
 
 
 async def registered(store: Store) -> None:
-    """A planner that takes goals and waits for payments, and a worker."""
+    """Register a planner of goals with a wait for payments, and a worker."""
     both = replace(planner(), events=(*planner().events, *awaiting_payment().events))
     await store.registry.register([both, agent("worker", "work.asked")], NOW)
 
@@ -81,7 +81,7 @@ def in_tree(one: EventEnvelope, made: PlanRecord, at: datetime = LONG_AGO) -> Ev
 
 
 async def carried(store: Store, at: datetime = LONG_AGO) -> None:
-    """The bus takes and brings everything that is in the outbox."""
+    """Let the bus take and bring all events of the outbox."""
     waiting = await store.queue.unsent(1000)
     await store.queue.mark_sent([row.seq for row in waiting], at)
     await store.queue.arrive([row.event for row in waiting], at)
@@ -96,7 +96,7 @@ async def handled(store: Store, name: str, *effects: Effect, at: datetime = LONG
 async def begun(
     store: Store, name: str, *, at: datetime = LONG_AGO, tenant: str = "default", **changes: Any
 ) -> PlanRecord:
-    """A plan whose goal came and was handled."""
+    """Make a plan with a handled goal."""
     goal = dated(event(f"goal-{name}", "goal.given", tenant=tenant), at)
     await store.queue.arrive([goal], at)
     (delivery,) = await claimed(store, "planner", limit=1, now=at)
@@ -107,7 +107,7 @@ async def begun(
 
 
 async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
-    """The plan thought, asked the worker, and took its answer."""
+    """Let the plan think, ask the worker, and take its answer."""
     call = replace(CALL, root_plan_id=made.root_plan_id)
     await reserve(store, call, Limits())
     await settle(store, Settlement(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id)))
@@ -129,7 +129,7 @@ async def ended(
     tenant: str = "default",
     **changes: Any,
 ) -> PlanRecord:
-    """A plan with three events, that is over: its goal, what it asked, and what it was answered."""
+    """Make an ended plan with three events: its goal, its request, and the answer."""
     made = await begun(store, name, at=at, tenant=tenant, **changes)
     await answered(store, made, name, at)
     over = replace(made, status=status, version=1)
@@ -142,7 +142,7 @@ async def close(store: Store, expectation_id: str, at: datetime = LONG_AGO) -> N
 
 
 async def is_gone(store: Store, made: PlanRecord) -> bool:
-    """Everything that the port shows of it, which is all or nothing."""
+    """Tell whether all of a plan is gone from the port; it must be all or nothing."""
     shown = [
         await store.plans.plan(made.plan_id),
         await store.plans.goal_of(made.plan_id),

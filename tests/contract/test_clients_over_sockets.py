@@ -93,7 +93,7 @@ async def test_a_plan_is_followed_as_it_goes_on(platform: Platform) -> None:
     assert came.index("payment.charge.requested") > came.index("notification.human_input")
 
 
-async def test_many_waits_hinder_no_call_and_those_that_are_cancelled_leave_nothing_behind(platform: Platform) -> None:
+async def test_many_waits_hinder_no_call_and_cancelled_ones_leave_nothing_behind(platform: Platform) -> None:
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
     async with asyncio.timeout(PATIENCE), served(platform) as url, AsyncClient(url) as client:
         handle = await client.submit("order.received", ORDER)
@@ -109,7 +109,7 @@ async def test_many_waits_hinder_no_call_and_those_that_are_cancelled_leave_noth
 
 
 def use_without_a_loop(url: str) -> list[str]:
-    """What a program without an event loop does, and the types of the events that it saw."""
+    """Make the calls of a program without an event loop; return the types of the events seen."""
     with Client(url) as client:
         made = client.submit("order.received", ORDER, idempotency_key="click")
         assert client.follow(made.plan_id).goal_id == made.goal_id
@@ -147,7 +147,7 @@ async def test_a_program_without_an_event_loop_makes_the_same_calls(platform: Pl
     assert types[0] == "order.received" and types[-1] == "order.received.completed"
 
 
-async def test_a_plan_that_failed_raises_without_an_event_loop(platform: Platform) -> None:
+async def test_a_failed_plan_raises_without_an_event_loop(platform: Platform) -> None:
     await platform.start(planner([RESERVE, RESERVE], max_actions=1), stock())
 
     def submit(url: str) -> None:
@@ -158,7 +158,7 @@ async def test_a_plan_that_failed_raises_without_an_event_loop(platform: Platfor
         await asyncio.to_thread(submit, url)
 
 
-async def test_who_has_no_good_token_is_told_so_and_others_see_what_is_theirs(platform: Platform) -> None:
+async def test_a_caller_without_a_valid_token_is_refused_and_others_see_their_own_plans(platform: Platform) -> None:
     await platform.start(planner([DONE]), stock())
     keys = Keys(ours=caller("shop", "maria"), theirs=caller("spy", "mallory", "operator"))
     transport = httpx.ASGITransport(app(platform, auth=keys), client=("127.0.0.1", 5000))

@@ -1,4 +1,4 @@
-"""No statement of the store reads a growing table from end to end, and none sorts what an index keeps sorted."""
+"""No statement of the store reads a growing table from end to end, and none sorts the rows of a sorted index."""
 
 import asyncio
 import inspect
@@ -74,7 +74,7 @@ FREE = Charge("plan-1", 0, 0, 0.0)
 
 # These end at their LIMIT.
 FROM_THE_END = ("SCAN plan", "SCAN page", "SCAN own", "SCAN named", "SCAN inbox USING INDEX inbox_dead")
-# As long as what is open, or held up behind it.
+# As long as the list of open rows, or of rows held up behind them.
 OPEN = (
     "SCAN expectation USING INDEX expectation_open_tenant",
     "SCAN expectation USING INDEX expectation_offer",
@@ -84,8 +84,8 @@ OPEN = (
 )
 REGISTERED = ("SCAN taking",)
 BY_NUMBER = ("SCAN memo_text VIRTUAL TABLE INDEX 0:=",)
-# These read all events, and all questions of a tenant: the sweep's look into the outbox, the waiting that is counted by
-# target, and a closed question that a person names by the beginning of its id.
+# These read all events, and all questions of a tenant: the sweep's look into the outbox, the count of waiting requests
+# by target, and a closed question named by the beginning of its id.
 WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expectation WHERE tenant = '\w+' AND true")
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
@@ -101,7 +101,7 @@ SUITES = (
 
 @pytest.fixture(scope="module")
 def statements() -> list[str]:
-    """All that a store runs in those tests of its contract that need nothing but a store."""
+    """Collect the statements of all contract tests with a store as their only fixture."""
     tests = [test for suite in SUITES for name, test in vars(suite).items() if name.startswith("test_")]
     seen: set[str] = set()
 
@@ -123,7 +123,7 @@ async def store() -> AsyncIterator[SqliteStore]:
         yield made
 
 
-async def test_no_statement_scans_a_table_that_grows(store: SqliteStore, statements: list[str]) -> None:
+async def test_no_statement_scans_a_growing_table(store: SqliteStore, statements: list[str]) -> None:
     assert len(statements) > 1000
     others = [sql for sql in statements if not WHOLE.search(sql)]
     assert await scans(store, others, FROM_THE_END + OPEN + REGISTERED + BY_NUMBER) == set()
@@ -174,7 +174,7 @@ DONE_AND_QUEUED = """
 
 
 @pytest.mark.parametrize("one_owner", [False, True], ids=["many owners", "one owner"])
-async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore, one_owner: bool) -> None:
+async def test_a_claim_costs_the_same_at_any_size_of_the_store(store: SqliteStore, one_owner: bool) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     await store.queue.arrive([event(f"e-{n}") for n in range(20)], NOW)
     few = Effort(store)
@@ -188,7 +188,7 @@ async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore,
     assert many.hundreds <= 2 * few.hundreds + 10
 
 
-async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(store: SqliteStore) -> None:
+async def test_a_reply_costs_the_same_after_any_number_of_earlier_requests(store: SqliteStore) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
 
     async def come(first: int) -> int:
@@ -206,7 +206,7 @@ async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(
     assert await come(100) <= 2 * few + 5
 
 
-async def test_one_sub_task_costs_the_same_however_many_the_task_has(store: SqliteStore) -> None:
+async def test_one_sub_task_costs_the_same_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -226,7 +226,7 @@ MANY_PARTS = """
 """
 
 
-async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:
+async def test_ended_waits_timers_and_deliveries_leave_no_row_to_search_through(store: SqliteStore) -> None:
     await store.registry.register([awaiting_payment()], NOW)
     await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
     await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
@@ -241,7 +241,7 @@ async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore)
         assert await store.database.write(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
 
 
-async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteStore) -> None:
+async def test_appending_costs_the_same_at_any_length_of_the_list(store: SqliteStore) -> None:
     at = MemoryKey("default", "plan-1", "k")
 
     async def append(count: int) -> int:
@@ -264,7 +264,7 @@ MANY_QUESTIONS = """
 """
 
 
-async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: SqliteStore) -> None:
+async def test_the_questions_of_a_tree_cost_the_same_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -278,7 +278,7 @@ async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: 
     assert await look() <= 2 * few + 5
 
 
-async def test_a_request_that_nobody_takes_costs_the_same_however_many_wait(store: SqliteStore) -> None:
+async def test_an_untaken_request_costs_the_same_beside_any_number_of_waiting_ones(store: SqliteStore) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     services = Services(store, VirtualClock(), PromptFiles(), Signals())
 
@@ -305,7 +305,7 @@ HELD = """
 """
 
 
-async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(store: SqliteStore) -> None:
+async def test_a_list_of_questions_costs_its_own_length_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -335,7 +335,7 @@ MANY_SESSIONS = """
 """
 
 
-async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(store: SqliteStore) -> None:
+async def test_the_lists_of_one_user_cost_the_same_beside_any_rows_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -359,7 +359,7 @@ async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(stor
     assert await look() <= 2 * few + 5
 
 
-async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: SqliteStore) -> None:
+async def test_a_page_of_plans_costs_the_same_beside_any_number_of_plans(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for wanted in (PlanFilter(), PlanFilter((PlanStatus.RUNNING,)), PlanFilter(search="p")):
@@ -396,7 +396,7 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
     assert effort.hundreds < 50
 
 
-async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store: SqliteStore) -> None:
+async def test_open_questions_are_counted_by_a_covering_index(store: SqliteStore) -> None:
     with traced(store) as seen:
         await store.database.read(lambda db: tenant_stats.tenant_stats(db, "default", NOW, 5_000))
     (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
@@ -404,7 +404,7 @@ async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store
     assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3
 
 
-async def test_a_part_of_a_plan_costs_the_same_however_many_decisions_the_plan_has(store: SqliteStore) -> None:
+async def test_a_part_of_a_plan_costs_the_same_at_any_number_of_decisions(store: SqliteStore) -> None:
     record, cost = plan(), list[int]()
     wanted = WantedPart(("cause-90",), (), None, is_first=False, is_last=False, most=100)
     for upto in (100, 1_000):

@@ -1,4 +1,4 @@
-"""What a prune costs, what it leaves behind in the file, and that others get their turn meanwhile."""
+"""A prune: its cost, the rows it leaves in the file, and the turns of others meanwhile."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def store() -> AsyncIterator[SqliteStore]:
 
 
 async def everything(store: SqliteStore) -> None:
-    """An old row in every table that has rows of plans or events."""
+    """Make an old row in every table of plans or events."""
     made = await ended(store, "a")
     await store.plans.cancel((await claimed_goal(store)), "no", NOW)
     await do(store, Expect(of_plan(wait("w", keys=("a", "b")), made)), now=LONG_AGO)
@@ -69,7 +69,7 @@ async def everything(store: SqliteStore) -> None:
 
 
 async def claimed_goal(store: SqliteStore) -> str:
-    """The id of a plan that is asked to stop before it is begun; then it is begun, and over."""
+    """Make a plan cancelled before its begin, then begun and ended; return its id."""
     await store.queue.arrive([dated(event("goal-c", "goal.given"))], LONG_AGO)
     (delivery,) = await claimed(store, "planner", now=LONG_AGO)
     await store.plans.cancel(delivery.owner, "no", LONG_AGO)
@@ -82,20 +82,20 @@ async def claimed_goal(store: SqliteStore) -> str:
 
 
 async def rows(store: SqliteStore) -> dict[str, int]:
-    """How many there are by table, without those of the tests' own hands."""
+    """Count the rows by table, without the deliveries of the tests themselves."""
 
     def count(db: sqlite3.Connection) -> dict[str, int]:
         hands = f"SELECT seq FROM event WHERE type = '{HAND}'"
         db.execute(f"DELETE FROM inbox WHERE event_seq IN ({hands})")
         db.execute(f"DELETE FROM event WHERE type = '{HAND}'")
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        names = [name for name in names if not name.startswith("memo_text_")]  # the index's own, which are never empty
+        names = [name for name in names if not name.startswith("memo_text_")]  # the index's own, never empty
         return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 
     return await store.database.write(count)
 
 
-async def test_what_was_removed_leaves_no_row_anywhere(store: SqliteStore) -> None:
+async def test_pruned_plans_leave_no_row_in_any_table(store: SqliteStore) -> None:
     await everything(store)
     before = {table for table, count in (await rows(store)).items() if count}
     assert before >= {"event", "inbox", "plan", "step", "journal", "budget", "cancellation", "stray", "early"}
@@ -142,7 +142,7 @@ CROWD = (
 )
 
 
-async def test_a_prune_costs_what_it_removes_however_much_stays(store: SqliteStore) -> None:
+async def test_a_prune_costs_its_removals_beside_any_number_of_staying_rows(store: SqliteStore) -> None:
     for n in range(10):
         await ended(store, f"first-{n}")
     few = Effort(store)
@@ -196,7 +196,7 @@ async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     assert order[first:last].count("write") >= 15
 
 
-async def test_room_that_was_freed_is_used_again(in_a_file: SqliteStore) -> None:
+async def test_freed_room_is_used_again(in_a_file: SqliteStore) -> None:
     sizes: list[int] = []
     for time in range(4):
         for n in range(20):
@@ -215,8 +215,8 @@ async def test_the_index_orders_moments_and_not_their_spelling(store: SqliteStor
     assert await store.plans.plan(made.plan_id) is None
 
 
-async def taken(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
-    """A worker has it as a task, and has asked for a part of it."""
+async def take_task(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
+    """Make a task of this request, with an open part."""
     await store.queue.arrive([request], LONG_AGO)
     task = replace(begun_task(request, "worker", "work.done", LONG_AGO), sub_tasks=1)
     part = replace(expectation("part"), plan_id=None, agent="worker", task_id=task.task_id, opened_at=LONG_AGO)
@@ -227,11 +227,11 @@ async def taken(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
 
 
 @pytest.mark.parametrize("in_a_plan", [False, True])
-async def test_a_task_that_has_not_ended_stays_and_goes_when_it_has(store: SqliteStore, in_a_plan: bool) -> None:
+async def test_an_open_task_stays_and_goes_after_its_end(store: SqliteStore, in_a_plan: bool) -> None:
     request = dated(event("asked"))
     if in_a_plan:
         request = in_tree(request, await ended(store, "a"))
-    task = await taken(store, request)
+    task = await take_task(store, request)
     await prune(store)
     assert await store.events.event("asked") is not None
     assert await store.plans.task("worker", task.task_id) == task

@@ -1,4 +1,4 @@
-"""A plan in hand is that of its rows, whatever others do with what they got of it."""
+"""A plan in hand equals its rows, also after changes in the copies of its readers."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ async def must_be_in_hand(store: SqliteStore) -> None:
     await state_of(store)
 
 
-async def test_a_file_that_another_process_changed_meanwhile_is_read_again(tmp_path: Path) -> None:
+async def test_a_file_changed_by_another_process_meanwhile_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = SqliteStore(path, ALL_FEATURES)
     async with opened(store):

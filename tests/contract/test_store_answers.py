@@ -68,7 +68,7 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     [("nothing", ANN), ("a-1", Person(tenant_id="other")), ("q-1", ANN), ("a-", ANN)],
     ids=["unknown", "another tenant", "no question", "a prefix"],
 )
-async def test_what_is_not_asked_of_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
+async def test_an_id_without_a_question_to_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
     await running(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
         await take_answer(store, wait_id, answer("act-1"), person, NOW)

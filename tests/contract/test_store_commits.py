@@ -1,4 +1,4 @@
-"""The store tells of every commit that wrote something, so that relays and watchers need not poll."""
+"""The store signals every commit with a write, so that relays and watchers need not poll."""
 
 from store_kit import NOW, claimed, do, event, handed, in_line, later, plan
 
@@ -6,7 +6,7 @@ from soorma_ai.kernel.domain.effects import SavePlan
 from soorma_ai.kernel.ports import Store
 
 
-async def test_a_commit_is_told_and_what_writes_nothing_is_not(store: Store, commits: list[str]) -> None:
+async def test_a_commit_is_signalled_and_an_operation_without_a_write_is_not(store: Store, commits: list[str]) -> None:
     await in_line(store)
     await do(store, SavePlan(plan(), None))
     await handed(store)

@@ -122,7 +122,7 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
     await end(store, delivery)
 
 
-async def test_steps_are_read_in_order_all_of_them_or_those_from_one_on(store: Store) -> None:
+async def test_steps_are_read_in_order_whole_or_from_one_on(store: Store) -> None:
     await do(store, *(AppendStep(step(n, data={"n": n})) for n in (0, 2, 1)), AppendStep(step(0, "plan-2")))
     assert await store.plans.steps("plan-1") == [step(n, data={"n": n}) for n in (0, 1, 2)]
     assert await store.plans.steps("plan-1", 1) == [step(1, data={"n": 1}), step(2, data={"n": 2})]
@@ -138,7 +138,7 @@ async def test_the_steps_of_some_numbers_are_read_of_their_plan_alone(store: Sto
     assert await store.plans.steps_at("none", range(10_000)) == []
 
 
-async def test_the_state_of_a_plan_counts_its_steps_by_their_fingerprint_and_tells_the_last_note(store: Store) -> None:
+async def test_the_state_of_a_plan_counts_its_steps_by_their_fingerprint_with_the_last_note(store: Store) -> None:
     await running(store)
     marks = [("a", "first"), ("b", ""), ("a", "last"), (None, "none")]
     await do(store, *(AppendStep(step(n, fingerprint=mark, note=note)) for n, (mark, note) in enumerate(marks)))
@@ -146,7 +146,7 @@ async def test_the_state_of_a_plan_counts_its_steps_by_their_fingerprint_and_tel
     assert (await state_of(store)).marks == {"a": StepMark(2, "last"), "b": StepMark(1)}
 
 
-async def test_the_state_of_a_plan_has_all_that_belongs_to_it(store: Store) -> None:
+async def test_the_state_of_a_plan_has_all_its_values_expectations_and_spending(store: Store) -> None:
     theirs = expectation("q-3", plan_id="plan-2")
     opened = [expectation("q-2"), expectation("q-1", opened_at=later(-1)), expectation("q-4"), theirs]
     saved = [SaveValue("plan-1", ValueKind.STATE, "b", {"n": 1}), SaveValue("plan-1", ValueKind.RESULT, "a", None)]
@@ -163,7 +163,7 @@ async def test_the_state_of_a_plan_has_all_that_belongs_to_it(store: Store) -> N
     assert await store.plans.state("none") is None
 
 
-async def test_a_state_in_hand_shares_nothing_with_what_was_given_or_is_taken(store: Store) -> None:
+async def test_a_state_in_hand_shares_nothing_with_its_writers_and_readers(store: Store) -> None:
     await running(store)
     kept, data = {"n": [1]}, {"n": [1]}
     await do(store, SaveValue("plan-1", ValueKind.STATE, "b", kept), AppendStep(step(0, data=data)))
@@ -196,7 +196,7 @@ async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
     assert await listed(tenant_id="one", status=PlanStatus.RUNNING, root="a") == ["a-1"]
 
 
-async def test_closing_counts_once_and_takes_the_timers_that_guard_it(store: Store) -> None:
+async def test_closing_counts_once_and_takes_its_timers_along(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2"))
     await do(
         store,
@@ -288,7 +288,7 @@ async def test_questions_are_read_on_from_each_of_them_in_both_directions(store:
     assert await store.plans.count_questions("default", user_id="ann", roles=["cfo"]) == 4
 
 
-async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask_for_them_is_not(store: Store) -> None:
+async def test_held_requests_of_clients_are_counted_by_person_without_those_of_agents(store: Store) -> None:
     def of(user_id: str) -> Ask:
         held = Proposal("pay", {}, "d", {}, request=event(user_id).model_copy(update={"user_id": user_id}))
         return replace(question(), proposal=held)
@@ -307,9 +307,7 @@ async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask
     assert await store.plans.count_held("default", "ann", 1) == 1
 
 
-async def test_what_is_open_in_a_tree_is_found_by_its_root_and_a_question_by_the_beginning_of_its_id(
-    store: Store,
-) -> None:
+async def test_open_questions_are_found_by_the_root_of_their_tree_or_the_beginning_of_their_id(store: Store) -> None:
     await running(
         store,
         wait("ab-1", opened_at=later(1)),
@@ -369,24 +367,24 @@ async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> No
 @pytest.mark.parametrize(
     "how", [Ack(), RetryAfter(timedelta(0), "again"), DeadLetter("no")], ids=["ack", "retry", "dead"]
 )
-async def test_effects_land_however_the_delivery_ends(store: Store, how: Disposition) -> None:
+async def test_effects_land_with_every_disposition(store: Store, how: Disposition) -> None:
     delivery = await handed(store)
     await store.queue.commit(Work(delivery, how, (Publish(event("out")),)), NOW)
     assert await unsent_ids(store) == ["out"]
 
 
-async def test_what_cannot_be_stored_is_told_and_stores_nothing(store: Store) -> None:
+async def test_an_unstorable_value_is_refused_and_stores_nothing(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="cannot be stored"):
         await do(store, SavePlan(replace(plan(), version=2**70), None))
     assert await store.plans.plan("plan-1") is None
 
 
-async def test_what_is_no_unicode_cannot_be_looked_for(store: Store) -> None:
+async def test_a_search_for_invalid_unicode_is_refused(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="looked for"):
         await store.plans.plan("\ud800")
 
 
-async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_which_it_fired(store: Store) -> None:
+async def test_the_branches_of_a_join_are_found_in_order_with_the_step_of_its_firing(store: Store) -> None:
     await do(store, SavePlan(plan("p-1"), None))
     joins = ["j", None, "j", "other"]
     await do(store, *(AppendStep(step(n, "p-1", join_id=join)) for n, join in enumerate(joins)))
@@ -403,7 +401,7 @@ async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_w
     assert progress_of(await state_of(store, "p-1"), "j") == JoinProgress(2, fired)
 
 
-async def test_questions_are_those_of_a_user_and_those_that_name_a_role_while_they_are_open(store: Store) -> None:
+async def test_open_questions_are_listed_by_their_user_and_by_their_roles(store: Store) -> None:
     def asked(id: str, user: str, *approvers: str, deadline: float = 60, tenant: str = "default") -> Expectation:
         made = wait(id, user_id=user, tenant_id=tenant, deadline=later(deadline))
         assert made.ask is not None

@@ -1,4 +1,4 @@
-"""API keys are stored by their hash and end when they are revoked; what callers changed is kept, in order."""
+"""API keys are stored by their hash and end when they are revoked; the audit log is kept, in order."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ async def test_a_key_is_found_by_its_id_as_it_was_made(store: Store) -> None:
     assert await store.part(KEYS).find("k-2") is None
 
 
-async def test_an_id_is_one_keys_for_good(store: Store) -> None:
+async def test_the_id_of_a_key_is_not_used_twice(store: Store) -> None:
     await store.part(KEYS).add(KEY)
     with pytest.raises(LocalProtocolError, match="there is an API key k-1 already"):
         await store.part(KEYS).add(replace(KEY, user_id="eve", secret_hash="cd" * 32))
@@ -68,7 +68,7 @@ async def test_changes_are_listed_by_pages_the_newest_first(store: Store) -> Non
     assert await store.audit.entries("acme", 3, before=rest[-1].seq) == []
 
 
-async def test_what_is_known_of_changes_goes_with_a_prune_once_it_is_old_enough(store: Store) -> None:
+async def test_the_audit_log_goes_with_a_prune_once_it_is_old_enough(store: Store) -> None:
     old, young = replace(ENTRY, what="old", at=NOW - AUDIT_KEPT), replace(ENTRY, what="young")
     for entry in (old, young, replace(old, tenant_id="other")):
         await store.audit.record(entry)

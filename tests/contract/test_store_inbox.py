@@ -1,4 +1,4 @@
-"""Events go to whom they are for, one at a time per owner, and a stale owner commits nothing."""
+"""Events go to their receivers, one at a time per owner, and a stale owner commits nothing."""
 
 import asyncio
 from datetime import timedelta
@@ -37,7 +37,7 @@ from soorma_ai.kernel.ports import Place, Store, Work
 from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, wake_plan
 
 
-async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
+async def test_every_subscriber_gets_one_copy(store: Store) -> None:
     await store.registry.register(
         [agent("one", "work.asked"), agent("two", "work.asked"), agent("three", "other")], NOW
     )
@@ -58,7 +58,7 @@ async def test_arriving_again_changes_nothing(store: Store) -> None:
     assert await claimed(store, now=later(99)) == []
 
 
-async def test_a_new_registration_replaces_the_subscriptions_and_what_has_come_is_kept(store: Store) -> None:
+async def test_a_new_registration_replaces_the_subscriptions_and_keeps_arrived_events(store: Store) -> None:
     await store.registry.register([agent("worker", "old")], NOW)
     await store.queue.arrive([event("a", "old")], NOW)
     await store.registry.register([agent("worker", "new")], NOW)
@@ -84,7 +84,7 @@ async def test_goals_come_after_all_other_work(store: Store) -> None:
     assert [d.event.id for d in await claimed(store, "planner")] == ["r-1", "e-1", "g-1", "g-2"]
 
 
-async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Store) -> None:
+async def test_a_goal_is_not_overtaken_by_events_for_its_own_plan(store: Store) -> None:
     await store.registry.register([planner()], NOW)
     own = plan_id_of("g-1", "planner")
     await do(store, SavePlan(plan(own), None))
@@ -97,8 +97,8 @@ async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Sto
     assert (wake.event.type, wake.owner) == (CANCEL_REQUESTED, own)
 
 
-async def resting(store: Store) -> PlanRecord:
-    """A plan whose goal is put off for an hour."""
+async def save_resting_plan(store: Store) -> PlanRecord:
+    """Save a plan with its goal put off for an hour."""
     await store.registry.register([planner()], NOW)
     made = plan(plan_id_of("g-1", "planner"))
     await store.queue.arrive([event("g-1", "goal.given")], NOW)
@@ -108,8 +108,8 @@ async def resting(store: Store) -> PlanRecord:
     return made
 
 
-async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(store: Store) -> None:
-    plan_id = (await resting(store)).plan_id
+async def test_a_rest_has_an_end_and_a_reason_and_is_no_attempt(store: Store) -> None:
+    plan_id = (await save_resting_plan(store)).plan_id
     assert await store.queue.find_rest("planner", plan_id, NOW) == Rest(later(3600), "no line")
     assert await store.queue.find_rest("planner", "another", NOW) is None
     assert await store.queue.find_rest("planner", plan_id, later(3600)) == Rest(None, "no line"), "it is due"
@@ -121,7 +121,7 @@ async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(st
     assert await store.queue.find_rest("planner", plan_id, later(3601)) is None
 
 
-async def test_what_is_handled_for_the_first_time_does_not_rest(store: Store) -> None:
+async def test_a_delivery_at_its_first_handling_does_not_rest(store: Store) -> None:
     await store.registry.register([planner()], NOW)
     await store.queue.arrive([event("g-1", "goal.given")], NOW)
     assert await store.queue.find_rest("planner", plan_id_of("g-1", "planner"), NOW) is None
@@ -130,8 +130,10 @@ async def test_what_is_handled_for_the_first_time_does_not_rest(store: Store) ->
 
 
 @pytest.mark.parametrize(("type", "at_once"), [(CANCEL_REQUESTED, True), (DEADLINE_REACHED, True), (STRANDED, False)])
-async def test_what_ends_a_plan_finds_it_at_once_though_it_rests(store: Store, type: str, at_once: bool) -> None:
-    arrival = await store.queue.arrive([wake_plan(type, await resting(store), NOW)], NOW)
+async def test_an_event_that_ends_a_plan_finds_it_at_once_though_it_rests(
+    store: Store, type: str, at_once: bool
+) -> None:
+    arrival = await store.queue.arrive([wake_plan(type, await save_resting_plan(store), NOW)], NOW)
     assert arrival.agents == ({"planner", SUSPECTS} if at_once else set())
     assert [d.event.id for d in await claimed(store, "planner", now=later(1))] == (["g-1"] if at_once else [])
 
@@ -154,9 +156,7 @@ async def test_claims_at_once_share_no_delivery(store: Store) -> None:
     assert sorted(taken) == sorted(f"e-{n}" for n in range(60))
 
 
-async def test_a_lease_ends_at_its_moment_and_the_next_claim_counts_the_attempt_and_raises_the_fence(
-    store: Store,
-) -> None:
+async def test_a_lease_ends_at_its_moment_and_the_next_claim_raises_attempt_and_fence(store: Store) -> None:
     (first,) = await in_hand(store, "a")
     assert await claimed(store, now=later(29.999)) == []
     (second,) = await claimed(store, now=later(30))
@@ -164,7 +164,7 @@ async def test_a_lease_ends_at_its_moment_and_the_next_claim_counts_the_attempt_
     assert second.fence > first.fence
 
 
-async def test_a_stale_owner_commits_nothing_and_one_whose_lease_ran_out_unnoticed_does(store: Store) -> None:
+async def test_a_stale_owner_commits_nothing_and_one_with_an_unnoticed_expiry_does(store: Store) -> None:
     (stale,) = await in_hand(store, "a")
     (fresh,) = await claimed(store, now=later(31))
     with pytest.raises(LeaseLost, match="fence"):
@@ -185,7 +185,7 @@ async def test_of_many_commits_for_one_delivery_one_counts(store: Store) -> None
         await end(store, delivery)
 
 
-async def test_renewing_prolongs_and_tells_which_leases_are_still_ours(store: Store) -> None:
+async def test_a_renewal_prolongs_and_returns_the_leases_still_held(store: Store) -> None:
     kept, stolen, finished = await in_hand(store, "a", "b", "c")
     await end(store, finished)
     assert await store.queue.renew([kept], later(60)) == [kept]
@@ -235,7 +235,7 @@ async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: St
     await store.registry.register([agent("idle", "nothing")], NOW)
     assert await store.queue.next_due(["worker", "idle"], NOW) is None
     await in_line(store, "a", "b")
-    assert await store.queue.next_due(["worker"], NOW) is None, "what can be claimed at once is told by arriving"
+    assert await store.queue.next_due(["worker"], NOW) is None, "a free delivery is signalled by its arrival"
     first, second = await claimed(store)
     assert await store.queue.next_due(["worker"], NOW) == NOW + LEASE
     await end(store, first, RetryAfter(timedelta(seconds=7), "busy"))
@@ -245,7 +245,7 @@ async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: St
     moments = [await store.queue.next_due(["idle", "worker"], later(seconds)) for seconds in (6, 7, 8)]
     assert moments == [later(7), later(8), None]
     await do(store, Schedule("t-1", later(2), event("tick")))
-    assert await store.queue.next_due(["worker"], later(9)) == later(2), "a timer is told until it fires"
+    assert await store.queue.next_due(["worker"], later(9)) == later(2), "a timer is due until it fires"
 
 
 async def test_many_commits_at_once_all_land_once(store: Store) -> None:
@@ -256,7 +256,7 @@ async def test_many_commits_at_once_all_land_once(store: Store) -> None:
     assert await claimed(store, now=later(999)) == []
 
 
-async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fence(store: Store) -> None:
+async def test_an_uncounted_retry_is_the_same_attempt_under_another_fence(store: Store) -> None:
     await in_line(store, "e-1")
     seen: list[tuple[int, int]] = []
     for counts in (False, True, False, True):

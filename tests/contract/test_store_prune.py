@@ -1,4 +1,4 @@
-"""What is over can be removed, whole trees at a time; what is live, or may still be handed over, stays."""
+"""A prune removes ended plans, whole trees at a time; live plans, and events still to be handed over, stay."""
 
 from collections.abc import Awaitable, Callable
 
@@ -70,9 +70,7 @@ async def agents(store: Store) -> None:
 
 
 @pytest.mark.parametrize("status", ALL)
-async def test_an_old_plan_of_a_status_that_is_named_goes_with_all_that_belongs_to_it(
-    store: Store, status: PlanStatus
-) -> None:
+async def test_an_old_plan_of_a_named_status_goes_with_all_its_rows(store: Store, status: PlanStatus) -> None:
     made = await ended(store, "a", status)
     others = [other for other in ALL if other is not status]
     assert await prune(store, *others) == Pruned()
@@ -82,7 +80,7 @@ async def test_an_old_plan_of_a_status_that_is_named_goes_with_all_that_belongs_
     assert await prune(store) == Pruned()
 
 
-async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(store: Store) -> None:
+async def test_the_paid_calls_of_a_handling_outside_of_plans_go_with_its_event(store: Store) -> None:
     for name, at in (("old", LONG_AGO), ("young", YOUNG)):
         await store.queue.arrive([dated(event(name), at)], at)
         own, shown = f"worker:{name}", Showing(("publish:x",), ("publish:x",))
@@ -97,7 +95,7 @@ async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(
         assert (await store.plans.read_spent(own)).llm_calls == kept
 
 
-async def test_a_plan_that_changed_since_stays_to_the_moment(store: Store) -> None:
+async def test_a_plan_changed_since_stays_to_the_moment(store: Store) -> None:
     made = await ended(store, "a", at=BEFORE)
     assert await prune(store) == Pruned()
     assert not await is_gone(store, made)
@@ -105,7 +103,7 @@ async def test_a_plan_that_changed_since_stays_to_the_moment(store: Store) -> No
 
 
 @pytest.mark.parametrize("status", [s for s in PlanStatus if not s.is_final])
-async def test_a_plan_that_lives_stays_whatever_is_named(store: Store, status: PlanStatus) -> None:
+async def test_a_live_plan_stays_with_every_status_named(store: Store, status: PlanStatus) -> None:
     made = await ended(store, "a", status)
     assert await prune(store, *PlanStatus) == Pruned()
     assert not await is_gone(store, made)
@@ -120,7 +118,7 @@ async def test_another_tenant_keeps_its_history(store: Store) -> None:
 
 
 @pytest.mark.parametrize("status", list(PlanStatus))
-async def test_a_tree_goes_when_its_last_plan_is_final_and_old_whichever_way_that_ended(
+async def test_a_tree_goes_when_its_last_plan_is_final_and_old_with_any_final_status(
     store: Store, status: PlanStatus
 ) -> None:
     root = await ended(store, "a")
@@ -142,18 +140,18 @@ def asked_by_client(request_id: str) -> Expectation:
 
 
 async def asked_and_carried(store: Store) -> None:
-    """A client asked, and the request has come to the worker."""
+    """Send a request of a client, and let it arrive at the worker."""
     await store.queue.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
     await carried(store)
 
 
 async def waiting_and_paid(store: Store, made: PlanRecord) -> None:
-    """The plan waits for a payment, and that has come."""
+    """Let a plan wait for a payment, and let the payment arrive."""
     await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
     await store.queue.arrive([dated(PAYMENT)], LONG_AGO)
 
 
-# What keeps a tree: each makes one thing that is not done, and says how it gets done.
+# Reasons to keep a tree: each makes one open thing, and returns the way to end it.
 
 Undoing = Callable[[], Awaitable[object]]
 
@@ -217,13 +215,13 @@ async def a_fact_for_it_that_broke_it(store: Store, made: PlanRecord) -> Undoing
     return _none
 
 
-async def a_wake_up_that_somebody_forged(store: Store, made: PlanRecord) -> Undoing:
+async def a_forged_wake_up(store: Store, made: PlanRecord) -> Undoing:
     forged = event("forged", CANCEL_REQUESTED, EventTopic.PLAN_EVENTS, plan_id=made.plan_id)
     await store.queue.arrive([dated(forged)], LONG_AGO)
     return lambda: handled(store, "planner")
 
 
-async def somebody_else_who_takes_its_goal(store: Store, made: PlanRecord) -> Undoing:
+async def another_taker_of_its_goal(store: Store, made: PlanRecord) -> Undoing:
     await store.registry.register([agent("clerk", "goal.given")], NOW)
     goal = await store.events.event(made.goal_id)
     assert goal is not None
@@ -239,7 +237,7 @@ async def a_client_that_waits_for_its_answer(store: Store, made: PlanRecord) -> 
 
 
 async def _none() -> None:
-    """There is nothing that a test could do."""
+    """Leave it: a test can end nothing here."""
 
 
 KEEPING = [
@@ -250,8 +248,8 @@ KEEPING = [
     sent_and_not_arrived,
     still_open,
     a_fact_for_it_that_it_never_took,
-    a_wake_up_that_somebody_forged,
-    somebody_else_who_takes_its_goal,
+    a_forged_wake_up,
+    another_taker_of_its_goal,
     a_client_that_waits_for_its_answer,
     dead,
     a_fact_for_it_that_broke_it,
@@ -260,7 +258,7 @@ FOR_GOOD = (dead, a_fact_for_it_that_broke_it)
 
 
 @pytest.mark.parametrize("keeping", KEEPING)
-async def test_a_tree_with_something_to_do_stays_until_that_is_done(
+async def test_a_tree_with_open_work_stays_until_the_work_is_done(
     store: Store, keeping: Callable[[Store, PlanRecord], Awaitable[Undoing]]
 ) -> None:
     made = await ended(store, "a")
@@ -274,7 +272,7 @@ async def test_a_tree_with_something_to_do_stays_until_that_is_done(
     assert len(await store.part(LETTERS).dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
 
 
-async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_its_dead_letter(store: Store) -> None:
+async def test_a_tree_with_a_dead_goal_stays_as_long_as_its_dead_letter(store: Store) -> None:
     await store.queue.arrive([dated(event("goal", "goal.given"))], LONG_AGO)
     (delivery,) = await claimed(store, "planner", now=LONG_AGO)
     await end(store, delivery, BROKEN, LONG_AGO)
@@ -284,7 +282,7 @@ async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_it
     assert len(await store.part(LETTERS).dead_letters(None, 9)) == 1
 
 
-async def test_a_tree_with_an_event_of_late_or_that_was_still_served_lately_stays(store: Store) -> None:
+async def test_a_tree_with_a_recent_event_or_a_recent_handling_stays(store: Store) -> None:
     late, served = await ended(store, "late"), await ended(store, "served")
     await store.queue.arrive([in_tree(event("told", "told", EventTopic.BUSINESS_FACTS), late, YOUNG)], YOUNG)
     await store.queue.arrive([in_tree(event("x"), served)], LONG_AGO)
@@ -293,7 +291,7 @@ async def test_a_tree_with_an_event_of_late_or_that_was_still_served_lately_stay
     assert (await prune(store, before=NOW)).plans == 2
 
 
-async def test_a_fact_of_a_tree_that_came_too_early_for_another_keeps_it_while_it_may_be_met(store: Store) -> None:
+async def test_an_early_fact_keeps_its_tree_while_another_plan_may_wait_for_it(store: Store) -> None:
     made = await ended(store, "a")
     await store.queue.arrive([in_tree(PAYMENT, made)], later(-3600))
     assert await prune(store) == Pruned(kept=1)
@@ -302,7 +300,7 @@ async def test_a_fact_of_a_tree_that_came_too_early_for_another_keeps_it_while_i
     assert (await find(store, "w")).met_by == "paid"
 
 
-async def test_plans_that_share_a_goal_stay_until_the_last_of_them_is_old(store: Store) -> None:
+async def test_plans_of_a_shared_goal_stay_until_the_last_of_them_is_old(store: Store) -> None:
     await store.registry.register([planner("second")], NOW)
     one = await begun(store, "a", status=PlanStatus.COMPLETED)
     (delivery,) = await claimed(store, "second", now=LONG_AGO)
@@ -318,7 +316,7 @@ async def test_plans_that_share_a_goal_stay_until_the_last_of_them_is_old(store:
     assert await store.events.event(one.goal_id) is None
 
 
-async def test_a_goal_that_another_plan_had_waited_for_stays_with_it(store: Store) -> None:
+async def test_a_goal_awaited_by_another_plan_stays_with_that_plan(store: Store) -> None:
     goal = (EventRole.TAKES_AS_GOAL, PAID)
     await store.registry.register([agent("after-sales", "order.paid", topic=PAID.topic, events=(goal,))], NOW)
     waiting = await begun(store, "w")
@@ -336,7 +334,7 @@ async def test_a_goal_that_another_plan_had_waited_for_stays_with_it(store: Stor
 # Events of no plan
 
 
-async def test_an_old_fact_that_everybody_took_goes(store: Store) -> None:
+async def test_an_old_fact_taken_by_every_receiver_goes(store: Store) -> None:
     await store.registry.register([agent("clerk", "told", topic=EventTopic.BUSINESS_FACTS)], NOW)
     told = dated(event("told-1", "told", EventTopic.BUSINESS_FACTS))
     await store.queue.arrive([told, dated(event("told-2", "told", EventTopic.BUSINESS_FACTS))], LONG_AGO)
@@ -350,7 +348,7 @@ async def test_an_old_fact_that_everybody_took_goes(store: Store) -> None:
 
 
 @pytest.mark.parametrize("how", ["unsent", "queued", "leased", "delayed", "dead"])
-async def test_an_old_event_that_is_not_done_stays(store: Store, how: str) -> None:
+async def test_an_old_unfinished_event_stays(store: Store, how: str) -> None:
     await store.queue.send([dated(event("e-1"))], None, LONG_AGO)
     if how != "unsent":
         await carried(store)
@@ -363,18 +361,18 @@ async def test_an_old_event_that_is_not_done_stays(store: Store, how: str) -> No
     assert len(await store.part(LETTERS).dead_letters(None, 9)) == (how == "dead")
 
 
-async def test_an_event_kept_for_a_wait_to_come_stays_as_long_as_that(store: Store) -> None:
+async def test_an_event_kept_for_a_wait_to_come_stays_for_its_time(store: Store) -> None:
     told = await store.queue.arrive([dated(fact("in vain", {"order_id": "o-1"}))], LONG_AGO)
     assert [stray.reason for stray in told.strays] == ["early"]
     await store.queue.arrive([dated(PAYMENT)], later(-3600))
     assert await prune(store) == Pruned(events=1)
     again = await store.queue.arrive([dated(fact("in vain", {"order_id": "o-1"}))], LONG_AGO)
-    assert [stray.reason for stray in again.strays] == ["early"], "that it was told before is forgotten with it"
+    assert [stray.reason for stray in again.strays] == ["early"], "its earlier report is forgotten with it"
     await do(store, SavePlan(plan(), None), Expect(wait("w")))
     assert (await find(store, "w")).met_by == "paid"
 
 
-async def test_what_a_living_plan_began_with_and_waited_for_stays_with_it(store: Store) -> None:
+async def test_the_goal_and_the_awaited_event_of_a_live_plan_stay_with_it(store: Store) -> None:
     made = await begun(store, "a")
     await waiting_and_paid(store, made)
     await handled(store, "planner")
@@ -382,14 +380,14 @@ async def test_what_a_living_plan_began_with_and_waited_for_stays_with_it(store:
     goal = await store.events.event(made.goal_id)
     assert goal is not None
     await store.queue.arrive([goal, dated(PAYMENT)], NOW)
-    assert await claimed(store, "planner") == [], "what it took is recognised as long as it lives"
+    assert await claimed(store, "planner") == [], "its taken events are recognised as long as it lives"
     await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
     assert await prune(store, dry_run=True) == Pruned(plans=1, events=2)
     assert await prune(store) == Pruned(plans=1, events=2)
     assert await store.events.event("paid") is None
 
 
-async def test_a_fact_stays_that_a_plan_gone_by_had_waited_for_and_others_still_take(store: Store) -> None:
+async def test_a_fact_awaited_by_a_pruned_plan_stays_while_others_still_take_it(store: Store) -> None:
     await store.registry.register([agent("clerk", "order.paid", topic=EventTopic.BUSINESS_FACTS)], NOW)
     made = await begun(store, "a")
     await waiting_and_paid(store, made)
@@ -400,7 +398,7 @@ async def test_a_fact_stays_that_a_plan_gone_by_had_waited_for_and_others_still_
     assert await prune(store) == Pruned(events=1)
 
 
-async def test_a_fact_that_came_early_and_was_taken_as_a_fact_stays_with_the_plan_it_met(store: Store) -> None:
+async def test_an_early_fact_taken_by_a_subscriber_stays_with_the_plan_it_met(store: Store) -> None:
     takes_facts = replace(awaiting_payment(), subscriptions=(Subscription(PAID.topic, "order.paid"),))
     await store.registry.register([takes_facts], NOW)
     await store.queue.arrive([dated(PAYMENT)], LONG_AGO)
@@ -423,7 +421,7 @@ async def test_a_clients_request_goes_with_its_reply_when_both_are_old(store: St
     assert await store.plans.expectation("q-1") is None
 
 
-async def test_a_reply_that_a_client_may_still_ask_for_stays(store: Store) -> None:
+async def test_a_reply_stays_while_its_client_may_still_ask_for_it(store: Store) -> None:
     await asked_and_carried(store)
     (delivery,) = await claimed(store, now=LONG_AGO)
     await store.queue.send([dated(reply("r-1", "q-1"))], None, LONG_AGO)
@@ -434,7 +432,7 @@ async def test_a_reply_that_a_client_may_still_ask_for_stays(store: Store) -> No
     assert await prune(store) == Pruned(events=2)
 
 
-async def test_what_a_client_asked_in_vain_is_forgotten_after_its_deadline(store: Store) -> None:
+async def test_an_unanswered_request_of_a_client_is_forgotten_after_its_deadline(store: Store) -> None:
     await store.queue.send([dated(event("q-1"))], asked_by_client("q-1"), LONG_AGO)
     await store.queue.send([dated(event("q-2"))], replace(asked_by_client("q-2"), deadline=later(60)), LONG_AGO)
     theirs = replace(asked_by_client("q-3"), tenant_id="acme")
@@ -503,7 +501,7 @@ async def answered_again(store: Store, made: PlanRecord, n: int) -> None:
     await handled(store, "planner")
 
 
-async def test_a_dry_run_and_a_run_that_finds_nothing_write_nothing(store: Store, commits: list[str]) -> None:
+async def test_a_dry_run_and_a_run_with_nothing_to_remove_write_nothing(store: Store, commits: list[str]) -> None:
     made = await ended(store, "a")
     commits.clear()
     assert (await prune(store, dry_run=True)).plans == 1
@@ -512,15 +510,15 @@ async def test_a_dry_run_and_a_run_that_finds_nothing_write_nothing(store: Store
     assert not await is_gone(store, made)
 
 
-async def test_a_place_that_no_batch_gave_is_told(store: Store) -> None:
+async def test_a_place_of_no_batch_is_refused(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="batch before"):
         await store.part(UPKEEP).prune(OLD, 9, after="nowhere")
 
 
-# What is forgotten
+# After a prune
 
 
-async def test_a_goal_that_was_forgotten_is_a_new_one_when_it_comes_again_and_numbers_go_on(store: Store) -> None:
+async def test_a_pruned_goal_is_a_new_one_when_it_comes_again_and_numbers_go_on(store: Store) -> None:
     made = await ended(store, "a")
     goal = await store.events.event(made.goal_id)
     assert goal is not None
@@ -535,7 +533,7 @@ async def test_a_goal_that_was_forgotten_is_a_new_one_when_it_comes_again_and_nu
     assert [row.seq > last for row in found if row.event.id == goal.id] == [True]
 
 
-async def test_what_lives_goes_on_after_its_neighbours_are_gone(store: Store) -> None:
+async def test_a_live_plan_goes_on_after_its_neighbours_are_gone(store: Store) -> None:
     living = await begun(store, "live")
     await ended(store, "old")
     await do(store, Schedule("t-1", later(60), event("tick")), Expect(of_plan(expectation("q"), living)))

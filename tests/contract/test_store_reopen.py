@@ -1,4 +1,4 @@
-"""What was committed is there again, and the leases of whoever is gone are void."""
+"""After a reopening, committed rows are there again, and leases of the former owner are void."""
 
 import pytest
 from store_kit import (

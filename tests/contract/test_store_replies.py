@@ -1,4 +1,4 @@
-"""An event that answers a request meets its expectation, once, and wakes who waits for it."""
+"""A reply meets its expectation, once, and wakes the waiting plan."""
 
 import asyncio
 
@@ -53,7 +53,7 @@ async def test_a_reply_meets_its_expectation_and_goes_to_the_plan_once(store: St
 
 @pytest.mark.parametrize("kind", [ExpectationKind.REPLY, ExpectationKind.CHILD])
 @pytest.mark.parametrize("status", [ExpectationStatus.MET, ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED])
-async def test_a_child_whose_answer_is_not_waited_for_any_more_is_told_once(
+async def test_a_child_gets_one_notice_once_its_answer_is_not_awaited_any_more(
     store: Store, kind: ExpectationKind, status: ExpectationStatus
 ) -> None:
     expected = expectation("q-1", kind)
@@ -68,8 +68,8 @@ async def test_a_child_whose_answer_is_not_waited_for_any_more_is_told_once(
     assert told == (["q-1"] if is_given_up else [])
 
 
-async def handed_as(store: Store, ids: tuple[str, ...]) -> Delivery:
-    """Hand a worker a request, whose reply is expected, under the last of the ids; nobody took it under the others."""
+async def hand_out_as(store: Store, ids: tuple[str, ...]) -> Delivery:
+    """Hand a worker a request with an expected reply, under the last of the ids; it was not taken under the others."""
     await running(store, expectation("q-1"))
     *before, last = [event(id, correlation_id="q-1") for id in ids]
     await store.queue.arrive(before, NOW)
@@ -83,8 +83,8 @@ LET_GO = pytest.mark.parametrize("ids", [("q-1",), ("q-1", ONCE), ("q-1", ONCE, 
 
 
 @LET_GO
-async def test_who_was_handed_a_request_that_people_let_go_is_believed(store: Store, ids: tuple[str, ...]) -> None:
-    delivery = await handed_as(store, ids)
+async def test_a_reply_counts_from_the_receiver_of_an_approved_request(store: Store, ids: tuple[str, ...]) -> None:
+    delivery = await hand_out_as(store, ids)
     answers = (id_when_let_go(ids[-1]), ids[-1])
     told = [reply(f"r-{n}", "q-1", source="worker").model_copy(update={"answers": id}) for n, id in enumerate(answers)]
     arrival = await store.queue.arrive(told, NOW)
@@ -93,10 +93,10 @@ async def test_who_was_handed_a_request_that_people_let_go_is_believed(store: St
 
 
 @LET_GO
-async def test_who_was_handed_a_request_that_people_let_go_is_told_when_it_is_given_up(
+async def test_the_receiver_of_an_approved_request_gets_a_notice_when_it_is_given_up(
     store: Store, ids: tuple[str, ...]
 ) -> None:
-    delivery = await handed_as(store, ids)
+    delivery = await hand_out_as(store, ids)
     task = TaskRecord(ids[-1], "worker", "work.asked", {}, Lineage(), "q-1", "done", EventTopic.ACTION_RESULTS, NOW, {})
     await store.queue.commit(Work(delivery, Ack(), (SaveTask(task, None),)), NOW)
     await do(store, Close("q-1", ExpectationStatus.CLOSED, NOW))
@@ -105,18 +105,18 @@ async def test_who_was_handed_a_request_that_people_let_go_is_told_when_it_is_gi
     assert (told.owner, told.event.type) == (ids[-1], ABANDONED)
 
 
-async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -> None:
+async def test_a_clients_reply_is_reported_and_queued_for_no_agent(store: Store) -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
     await store.queue.send([event("q-1")], expected, NOW)
     arrival = await store.queue.arrive([reply("r-1", "q-1")], NOW)
     assert (set(arrival.replies), arrival.agents) == ({"q-1"}, frozenset())
     assert await claimed(store, "planner") == []
     assert set((await store.queue.arrive([reply("r-1", "q-1")], NOW)).replies) == {"q-1"}, (
-        "whoever missed it is told again"
+        "a repeated reply is reported again"
     )
 
 
-async def test_a_client_that_was_told_of_a_failure_finds_the_success_that_comes_later(store: Store) -> None:
+async def test_a_client_with_a_failed_reply_finds_a_later_success(store: Store) -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
     await store.queue.send([event("q-1")], expected, NOW)
     failed, worked = reply("r-1", "q-1", data={"success": False}), reply("r-2", "q-1", data={"success": True})
@@ -125,7 +125,7 @@ async def test_a_client_that_was_told_of_a_failure_finds_the_success_that_comes_
         assert (await find(store, "q-1")).met_by == met_by
 
 
-async def test_a_second_reply_is_surplus_and_told_once(store: Store) -> None:
+async def test_a_second_reply_is_surplus_and_reported_once(store: Store) -> None:
     await replied(store, 1)
     arrival = await store.queue.arrive([reply("r-2", "q-1")], NOW)
     assert arrival.strays == (Stray("r-2", "work.done", "surplus", "q-1"),)
@@ -145,7 +145,7 @@ async def test_of_many_replies_at_once_one_meets_the_expectation_and_takes_its_t
     assert await store.queue.next_due([], NOW) == later(70)
 
 
-async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
+async def test_a_plan_finds_the_expectation_closed_by_an_event(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2", plan_id="plan-2"))
     await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
     assert await store.plans.find_met("plan-1", "r-1") == await find(store, "q-1")

@@ -1,4 +1,4 @@
-"""A hundred results at once, in any order, some of them twice: what is waiting for them goes on once, with all of them.
+"""A hundred results at once, in any order, some of them twice: their plan or task goes on once, with all of them.
 
 python tests/flow/fanin.py [ORDERS]     that many seeded orders for plans, and as many for workers (default 1000)
 """
@@ -20,14 +20,14 @@ from soorma_ai.testing.scripted import complete, publish, publish_all
 
 BRANCHES = 100
 TWICE = 30
-# So many in the gate.
+# Orders in the gate.
 ORDERS = 3
 WIDE = Limits(max_actions=1000, max_parallel=1000)
 PART = "part.requested"
 
 
 async def register_parts(platform: Platform) -> None:
-    """Somebody takes the requests and never answers: the answers are made here."""
+    """Register a taker of the requests. It never answers: the answers are made here."""
     taken = EventDefinition(event_name=PART)
     parts = Registration(
         "parts",
@@ -82,7 +82,7 @@ async def join_of_a_plan(platform: Platform, seed: int, need: int | None = None)
 
 
 def gathering(specs: list[DelegationSpec], name: str = "clerk") -> Worker:
-    """Asks for all of them at once and completes with what it got."""
+    """A worker: asks for all of them at once, and completes with the results."""
     worker = Worker(name)
 
     @worker.on_task("order.requested")

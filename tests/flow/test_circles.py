@@ -1,4 +1,4 @@
-"""Circles stop: what agents set off by each other is bounded, in plans and outside of them."""
+"""Circles stop: agents that set each other off are bounded, in plans and outside of them."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -27,14 +27,14 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 
-async def told(platform: Platform, clock: VirtualClock, limit: str) -> None:
-    """Wait for a dead letter that names the limit, and for the end of all work. Who draws the last events at once
-    pauses after a conflict."""
+async def wait_for_letter(platform: Platform, clock: VirtualClock, limit: str) -> None:
+    """Wait for a dead letter with the limit, and for the end of all work. Handlers pause after a conflict over the last
+    events."""
     await until(platform, lambda: has_letter(platform, limit))
     await as_time_passes(clock, lambda: is_idle(platform))
 
 
-async def test_workers_that_delegate_to_each_other_are_stopped_and_the_first_is_told(platform: Platform) -> None:
+async def test_workers_in_a_delegation_circle_are_stopped_and_the_asker_gets_max_nesting(platform: Platform) -> None:
     await platform.start(*ping_pong())
     answer = await asked(platform, "ping.requested")
     assert answer["success"] is False
@@ -42,30 +42,30 @@ async def test_workers_that_delegate_to_each_other_are_stopped_and_the_first_is_
     assert await count(platform) < MOST_IN_A_CIRCLE
 
 
-async def test_a_limit_that_trips_comes_to_the_asker_by_its_code(path: Path, clock: VirtualClock) -> None:
-    """Without a level left, a worker may do a task, and ask nobody."""
+async def test_an_asker_gets_the_code_of_a_tripped_limit(path: Path, clock: VirtualClock) -> None:
+    """Without a level left, a worker may do a task, and send no request."""
     async with limited(path, clock, Limits(max_nesting=0)) as platform:
         await platform.start(*ping_pong())
         answer = await asked(platform, "ping.requested")
     assert answer["error"]["code"] == "limit_exceeded"
 
 
-async def test_facts_that_call_each_other_are_stopped_and_lie_with_the_dead_letters(
+async def test_facts_in_a_circle_are_stopped_and_lie_with_the_dead_letters(
     platform: Platform, clock: VirtualClock
 ) -> None:
     await platform.start(repeats("tick", "tock.came", "tick.came"), repeats("tock", "tick.came", "tock.came"))
     await platform.publish("business-facts", "tick.came", {})
-    await told(platform, clock, "max_hops")
+    await wait_for_letter(platform, clock, "max_hops")
     assert await count(platform) == 65
 
 
 @pytest.mark.parametrize("publishes", [0, 1])
-async def test_an_agent_that_asks_again_by_every_answer_is_stopped(
+async def test_an_agent_with_a_request_for_every_answer_is_stopped(
     platform: Platform, clock: VirtualClock, publishes: int
 ) -> None:
     await platform.start(answers_by_asking("again", "echo.done", "echo.requested"), echo(publishes))
     await platform.publish("business-facts", "round.begun", {})
-    await told(platform, clock, "max_hops")
+    await wait_for_letter(platform, clock, "max_hops")
     assert await count(platform) <= MOST_IN_A_CIRCLE * (1 + publishes)
 
 
@@ -83,7 +83,7 @@ async def test_facts_and_requests_in_one_circle_are_stopped(platform: Platform) 
     assert await count(platform) <= MOST_IN_A_CIRCLE
 
 
-async def test_planners_and_workers_that_ask_each_other_are_stopped(platform: Platform) -> None:
+async def test_planners_and_workers_in_a_circle_are_stopped(platform: Platform) -> None:
     await platform.start(*mixed())
     plan = await platform.submit("order.received", {})
     with pytest.raises(PlanFailed):
@@ -92,7 +92,7 @@ async def test_planners_and_workers_that_ask_each_other_are_stopped(platform: Pl
     assert await count(platform) <= MOST_IN_A_CIRCLE
 
 
-async def test_a_circle_within_a_plan_is_told_to_the_plan(platform: Platform) -> None:
+async def test_a_circle_within_a_plan_is_a_failed_step_of_the_plan(platform: Platform) -> None:
     minds = planner(
         [publish("ping.requested"), complete({"ok": True})],
         limits=Limits(max_actions=5, max_depth=3, max_parallel=4, max_nesting=4),
@@ -105,23 +105,23 @@ async def test_a_circle_within_a_plan_is_told_to_the_plan(platform: Platform) ->
     assert any("limit_exceeded: max_nesting" in str(step) for step in steps)
 
 
-async def test_a_circle_that_doubles_makes_no_more_than_max_events(path: Path, clock: VirtualClock) -> None:
+async def test_a_doubling_circle_makes_no_more_than_max_events(path: Path, clock: VirtualClock) -> None:
     async with limited(path, clock, Limits(max_events=500)) as platform:
         await platform.start(repeats("twice", "twice.came", "twice.came", times=2))
         await platform.publish("business-facts", "twice.came", {})
-        await told(platform, clock, "max_events")
+        await wait_for_letter(platform, clock, "max_events")
         assert 300 <= await count(platform) <= 501
 
 
-async def test_listeners_that_repeat_a_fact_share_what_is_left_of_it(path: Path, clock: VirtualClock) -> None:
+async def test_listeners_of_a_repeated_fact_share_its_remaining_events(path: Path, clock: VirtualClock) -> None:
     async with limited(path, clock, Limits(max_events=500)) as platform:
         await platform.start(*(repeats(f"ear-{n}", "heard.came", "heard.came") for n in range(3)))
         await platform.publish("business-facts", "heard.came", {})
-        await told(platform, clock, "max_events")
+        await wait_for_letter(platform, clock, "max_events")
         assert 300 <= await count(platform) <= 501
 
 
-async def test_a_plan_s_own_limit_on_events_holds_for_its_workers(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_plans_own_limit_on_events_holds_for_its_workers(platform: Platform, clock: VirtualClock) -> None:
     minds = planner([publish("twice.requested"), complete({"ok": True})], limits=Limits(max_events=200))
     tool = Tool("starter")
 
@@ -133,7 +133,7 @@ async def test_a_plan_s_own_limit_on_events_holds_for_its_workers(platform: Plat
     await platform.start(minds, tool, repeats("twice", "twice.came", "twice.came", times=2))
     plan = await platform.submit("order.received", {})
     await ended(platform, plan.plan_id)
-    await told(platform, clock, "max_events")
+    await wait_for_letter(platform, clock, "max_events")
     assert 100 <= await count(platform) <= 202
 
 
@@ -209,7 +209,7 @@ async def test_a_fan_out_of_1000_parts_with_a_few_events_each_comes_together(pla
     assert answer["result"] == {"parts": 1000}
 
 
-async def test_a_handler_publishes_at_most_5000_events_and_its_asker_is_told(platform: Platform) -> None:
+async def test_a_handler_publishes_at_most_5000_events_and_else_its_asker_gets_an_error(platform: Platform) -> None:
     tool = Tool("flood")
 
     @tool.on_invoke("flood.requested")

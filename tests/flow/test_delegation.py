@@ -56,7 +56,7 @@ async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> 
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_cancelling_a_plan_cancels_its_children_and_what_they_asked(platform: Platform) -> None:
+async def test_cancelling_a_plan_cancels_its_children_and_their_questions(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {})])
     middle = buyer([delegate("seller", "sell.wanted", {})])
     last = planner(
@@ -82,7 +82,7 @@ def asks() -> Any:
     return buyer([wait("colour.chosen", "Which?"), complete({})], external_events=["colour.chosen"])
 
 
-async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platform) -> None:
+async def test_a_completed_plan_cancels_its_children(platform: Platform) -> None:
     root = planner([], goals=[])
 
     @root.on_goal("order.received")
@@ -105,9 +105,7 @@ async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platfo
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_begun(
-    platform: Platform, begun: bool
-) -> None:
+async def test_a_goal_made_for_a_cancelled_plan_is_cancelled_or_not_begun(platform: Platform, begun: bool) -> None:
     tool, child = Tool("clerk"), asks()
 
     @tool.on_invoke("carry.requested")
@@ -118,7 +116,7 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_beg
     plan = await order(platform, planner(CARRY, external_events=["weight.told"]), tool, *([child] if begun else []))
 
     async def all_ask() -> bool:
-        asked = await _asked(platform, "buy.wanted") if not begun else True
+        asked = await _is_requested(platform, "buy.wanted") if not begun else True
         return asked and len(await platform.waits()) == (2 if begun else 1)
 
     await until(platform, all_ask)
@@ -130,12 +128,14 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_beg
     assert await platform.waits() == []
 
 
-async def _asked(platform: Platform, event_type: str) -> bool:
+async def _is_requested(platform: Platform, event_type: str) -> bool:
     requests = [event for event in await published(platform) if event.type == event_type]
     return bool(requests) and await platform.services.store.queue.backlog(1) > 0
 
 
-async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_worker_with_endless_requests_to_itself_ends_with_its_plan(
+    platform: Platform, clock: VirtualClock
+) -> None:
     worker = Worker("clerk")
     begun: list[int] = []
 
@@ -158,11 +158,11 @@ async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, 
         answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
         return any("the plan that asked for it has failed; " in str(answer.data.get("error")) for answer in answers)
 
-    # What was in hand when the hour passed comes again.
+    # Deliveries in hand at that hour come again.
     await as_time_passes(clock, is_refused)
 
 
-async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:
+async def test_cancelling_ends_the_task_of_a_worker_and_its_open_requests(platform: Platform) -> None:
     worker, lifter = Worker("clerk"), Worker("lifter")
 
     @worker.on_task("carry.requested")
@@ -193,7 +193,7 @@ async def _no_waits(platform: Platform) -> bool:
     return await platform.waits() == [] and len(rows) == 2
 
 
-async def test_a_goal_that_comes_back_to_who_pursues_it_is_refused_and_asked_again(platform: Platform) -> None:
+async def test_a_goal_delegated_back_to_its_planner_is_refused_and_asked_again(platform: Platform) -> None:
     first = planner([delegate("buyer", "buy.wanted", {"n": 1}), complete({"first": True})])
     back = delegate("orders", "order.received", {"n": 0})
     second = buyer([back, complete({"second": True})])

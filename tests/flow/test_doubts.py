@@ -1,4 +1,4 @@
-"""A tool that must not act twice: what nobody saw end is asked about, and never silently repeated."""
+"""A tool that must not act twice: a handling with an unseen end becomes a question, and is never silently repeated."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +37,7 @@ Handler = Callable[[InvocationContext], Any]
 
 
 def bank(handler: Handler, **options: Any) -> Tool:
-    """A tool whose calls outside know no key."""
+    """A tool without a key in its outside calls."""
     tool = Tool("bank", effects="at_most_once")
 
     @tool.on_invoke(ASKED, payload_schema=AMOUNT, response_schema=RECEIPT, **options)
@@ -48,7 +48,7 @@ def bank(handler: Handler, **options: Any) -> Tool:
 
 
 class Bank:
-    """Where money moves. `fails` is raised after it has moved."""
+    """An account. `fails` is raised after money has moved."""
 
     def __init__(self, fails: Exception | None = None) -> None:
         self.charges = 0
@@ -63,7 +63,7 @@ class Bank:
 
 def buying() -> Any:
     def decide(question: ModelQuestion) -> Any:
-        """Knows by what it is told how far the plan is, in whichever process."""
+        """Read from the prompt how far the plan is, in any process."""
         asked = f"You published {ASKED}" in question.messages[-1].content
         return complete({"paid": True}) if asked else publish(ASKED, amount=5)
 
@@ -71,7 +71,7 @@ def buying() -> Any:
 
 
 async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
-    """The tool has begun when its process ends without a word. Returns the plan's id."""
+    """Kill the process after the tool has begun, and return the plan's id."""
     platform, moved = open_platform(path, clock), asyncio.Event()
 
     async def never_ends(request: InvocationContext) -> None:
@@ -125,7 +125,9 @@ async def test_an_error_after_the_handler_began_is_in_doubt_too(
         assert account.charges == 1
 
 
-async def test_a_handler_that_says_it_did_nothing_is_run_again(path: Path, clock: VirtualClock) -> None:
+async def test_a_retry_of_an_at_most_once_handler_runs_it_again_without_a_question(
+    path: Path, clock: VirtualClock
+) -> None:
     tries: list[int] = []
 
     async def charge(request: InvocationContext) -> dict[str, str]:
@@ -140,7 +142,7 @@ async def test_a_handler_that_says_it_did_nothing_is_run_again(path: Path, clock
         assert (tries, await platform.waits()) == ([1, 2, 3], [])
 
 
-async def test_a_handler_that_rejects_is_believed(path: Path, clock: VirtualClock) -> None:
+async def test_a_rejection_of_an_at_most_once_handler_is_believed(path: Path, clock: VirtualClock) -> None:
     account = Bank(fails=Reject("no such card", code="no_card"))
     async with open_platform(path, clock) as platform:
         plan = await order(platform, buying(), bank(account.charge))
@@ -175,8 +177,8 @@ async def test_a_hook_is_asked_before_a_person(
 
 
 @pytest.mark.parametrize("later", [TransientError("the bank does not answer"), Retry("the books are closed")])
-async def test_a_hook_that_cannot_look_now_looks_again_later(path: Path, clock: VirtualClock, later: Exception) -> None:
-    """Retry is no word of the handler here: nothing is known yet."""
+async def test_a_hook_unable_to_look_now_looks_again_later(path: Path, clock: VirtualClock, later: Exception) -> None:
+    """A Retry of the hook is none of the handler: nothing is known yet."""
     await killed_in_the_middle(path, clock)
     account, looks = Bank(), 0
 
@@ -192,14 +194,14 @@ async def test_a_hook_that_cannot_look_now_looks_again_later(path: Path, clock: 
         assert (account.charges, looks) == (0, 3)
 
 
-def test_what_does_not_go_together_is_refused() -> None:
+def test_an_unknown_effects_value_or_a_needless_hook_is_refused() -> None:
     with pytest.raises(ConfigError, match="give pure, keyed, at_most_once"):
         Tool("bank", effects="twice")
     with pytest.raises(ConfigError, match="for effects='at_most_once' only"):
         Tool("bank").on_invoke(ASKED, reconcile=lambda request, context: NotDone())
 
 
-async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path: Path, clock: VirtualClock) -> None:
+async def test_a_request_answered_as_not_done_is_not_run_for_a_cancelled_plan(path: Path, clock: VirtualClock) -> None:
     plan_id = await killed_in_the_middle(path, clock)
     account = Bank()
     async with running(path, clock, buying(), bank(account.charge)) as platform:
@@ -211,7 +213,9 @@ async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path:
         assert account.charges == 0
 
 
-async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path: Path, clock: VirtualClock) -> None:
+async def test_an_answer_about_a_request_without_a_handler_still_ends_the_request(
+    path: Path, clock: VirtualClock
+) -> None:
     plan_id = await killed_in_the_middle(path, clock)
     async with running(path, clock, buying(), Tool("bank", events_produced=["seen"]), stock()) as platform:
         question = await the_wait(platform)
@@ -222,7 +226,7 @@ async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path
         assert [letter.agent for letter in await platform.dead_letters()] == ["bank"]
 
 
-async def test_a_handler_that_always_says_later_may_run_when_it_is_brought_back(
+async def test_an_always_retrying_handler_runs_again_when_its_letter_is_redriven(
     path: Path, clock: VirtualClock
 ) -> None:
     account = Bank(fails=Retry("not sent"))

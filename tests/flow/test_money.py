@@ -66,7 +66,7 @@ async def test_a_float_in_the_place_of_money_is_refused_with_the_cure(platform: 
         await platform.request("payment.charge.requested", {"amount": 900.5}, timeout=PATIENCE)
 
 
-async def test_a_model_that_decides_a_float_is_asked_again_and_told_the_cure(platform: Platform) -> None:
+async def test_a_decision_with_a_float_is_asked_again_with_the_cure(platform: Platform) -> None:
     charged: list[Decimal] = []
     script = [publish("payment.charge.requested", amount=amount) for amount in (900.5, "900.50")]
     orders = planner([*script, complete()])

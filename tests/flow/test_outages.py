@@ -1,4 +1,4 @@
-"""A model that is away ends no plan: what came for it rests on disk, and is handled when the model is back."""
+"""An unavailable model ends no plan: its deliveries rest on disk, and are handled when the model is back."""
 
 import asyncio
 import json
@@ -41,12 +41,12 @@ def away_until(clock: VirtualClock, back: datetime, **asked: Any) -> Callable[[A
     return lambda _: complete({"ok": True}) if clock.now() >= back else ModelUnavailable("no line", **asked)
 
 
-def asked(minds: ChoreographyPlanner) -> int:
+def count_questions(minds: ChoreographyPlanner) -> int:
     assert isinstance(minds.reasoner, ScriptedReasoner)
     return len(minds.reasoner.questions)
 
 
-async def completed(platform: Platform, plan_ids: list[str]) -> None:
+async def wait_until_completed(platform: Platform, plan_ids: list[str]) -> None:
     for plan_id in plan_ids:
         details = await ended(platform, plan_id)
         assert (details.status, details.result) == ("completed", {"ok": True})
@@ -59,11 +59,13 @@ async def test_an_hour_without_a_provider_ends_none_of_a_hundred_plans_and_few_a
     async with running(path, clock, minds, stock()) as platform:
         plans = [(await platform.submit("order.received", {"n": n})).plan_id for n in range(PLANS)]
         await held_for(platform, clock, HOUR + 6 * MINUTE)
-        await completed(platform, plans)
-    assert asked(minds) < 2 * PLANS + 60, "one looks whether it is back, and the others wait for what it finds"
+        await wait_until_completed(platform, plans)
+    assert count_questions(minds) < 2 * PLANS + 60, (
+        "one plan asks whether it is back, and the others wait for the outcome"
+    )
 
 
-async def test_a_process_that_is_killed_meanwhile_changes_nothing(path: Path, clock: VirtualClock) -> None:
+async def test_a_kill_during_an_outage_changes_nothing(path: Path, clock: VirtualClock) -> None:
     back = START + HOUR
     plans: list[str] = []
     for _ in range(3):
@@ -76,12 +78,10 @@ async def test_a_process_that_is_killed_meanwhile_changes_nothing(path: Path, cl
         await killed(platform)
     async with running(path, clock, planner(away_until(clock, back)), stock()) as platform:
         await held_for(platform, clock, HOUR)
-        await completed(platform, plans)
+        await wait_until_completed(platform, plans)
 
 
-async def test_a_process_that_is_killed_while_one_looks_whether_it_is_back_changes_nothing(
-    path: Path, clock: VirtualClock
-) -> None:
+async def test_a_kill_while_a_plan_tries_the_model_again_changes_nothing(path: Path, clock: VirtualClock) -> None:
     looked = asyncio.Event()
 
     async def look(_: Any) -> Any:
@@ -104,7 +104,7 @@ async def test_a_process_that_is_killed_while_one_looks_whether_it_is_back_chang
             assert (await ended(platform, plan_id)).status == "completed"
 
 
-async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(
+async def test_a_resting_plan_is_paused_and_shows_the_end_and_the_reason_of_its_rest(
     platform: Platform, clock: VirtualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     minds = planner([RateLimited("slow down", retry_after=HOUR), complete({"ok": True})])
@@ -119,13 +119,13 @@ async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(
     print_json(details)
     assert json.loads(capsys.readouterr().out)["rest"]["reason"] == "slow down"
     await held_for(platform, clock, 59 * MINUTE)
-    assert asked(minds) == 1
+    assert count_questions(minds) == 1
     await held_for(platform, clock, 2 * MINUTE)
-    await completed(platform, [plan.plan_id])
+    await wait_until_completed(platform, [plan.plan_id])
     assert (await platform.plan(plan.plan_id)).rest is None
 
 
-async def test_what_comes_meanwhile_waits_in_line_and_nothing_is_done_twice(
+async def test_a_reply_during_an_outage_waits_in_line_and_nothing_is_done_twice(
     platform: Platform, clock: VirtualClock
 ) -> None:
     charged: list[Any] = []
@@ -170,7 +170,7 @@ async def test_plans_on_another_provider_go_on(platform: Platform, clock: Virtua
     assert await other.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_a_question_that_always_fails_keeps_no_other_plan_from_asking(
+async def test_an_always_failing_question_keeps_no_other_plan_from_its_model(
     platform: Platform, clock: VirtualClock
 ) -> None:
     def respond(question: Any) -> Any:
@@ -187,7 +187,7 @@ async def test_a_question_that_always_fails_keeps_no_other_plan_from_asking(
     assert (await platform.plan(bad.plan_id)).status == "paused"
 
 
-async def test_a_call_that_timed_out_costs_what_was_reserved_until_the_limit_ends_the_plan(
+async def test_a_timed_out_call_costs_its_reservation_until_the_limit_ends_the_plan(
     platform: Platform, clock: VirtualClock
 ) -> None:
     silent = ModelUnavailable("no answer in time")

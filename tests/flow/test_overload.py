@@ -35,13 +35,13 @@ from soorma_ai.testing.scripted import complete, publish
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
 
-async def test_too_much_waiting_holds_up_clients_and_nobody_else(
+async def test_a_full_backlog_holds_up_clients_and_no_plan(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
     account = payments("always")
     async with open_platform(path, clock) as platform:
-        minds = planner(_by_what_it_is_told)
+        minds = planner(_decide_by_prompt)
         plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
@@ -66,7 +66,7 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
 
 
 @pytest.mark.parametrize("name", ["ann", "local"])
-async def test_what_is_held_for_a_person_counts_for_them_alone(
+async def test_held_requests_count_for_their_user_alone(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
@@ -91,7 +91,7 @@ async def test_what_is_held_for_a_person_counts_for_them_alone(
             await ann.request("payment.charge.requested", {"amount": 9})
 
 
-async def test_a_store_that_is_gone_holds_up_only_the_clients_that_ask_it(
+async def test_a_gone_store_holds_up_only_the_clients_of_its_events(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
@@ -120,7 +120,7 @@ async def backlog_is(platform: Platform, wanted: range) -> bool:
     return await platform.services.store.queue.backlog(99) in wanted
 
 
-def _by_what_it_is_told(question: ModelQuestion) -> Any:
+def _decide_by_prompt(question: ModelQuestion) -> Any:
     told = question.messages[-1].content
     if "You published payment.charge.requested" in told:
         return complete({"ok": True})
@@ -129,11 +129,11 @@ def _by_what_it_is_told(question: ModelQuestion) -> Any:
     return RESERVE
 
 
-async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
+async def test_a_planner_of_one_delivery_at_a_time_ends_more_plans_than_may_wait(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
-    async with running(path, clock, planner(_by_what_it_is_told, max_in_flight=1), stock(), payments()) as platform:
+    async with running(path, clock, planner(_decide_by_prompt, max_in_flight=1), stock(), payments()) as platform:
         plans: list[Any] = []
         while len(plans) < 12:
             try:
@@ -145,7 +145,7 @@ async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
 
 
 class SmallDisk(SqliteStore):
-    """A file that may not grow: SQLite itself says that the disk is full."""
+    """A file with a bound: SQLite itself reports a full disk."""
 
     async def fill(self) -> None:
         await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
@@ -203,7 +203,7 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
 
 
 @pytest.mark.skipif(HAS_BROKER, reason="the bound counts what has arrived, and a broker brings it later")
-async def test_events_that_come_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
+async def test_events_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
     minds = planner([RESERVE, complete({})], external_events=["slot.chosen", "slot.left"])
     account = payments("always")
     plan = await order(platform, planner([publish("payment.charge.requested", amount=1)], name="other"), account)

@@ -1,4 +1,4 @@
-"""A test does not wait in silence for a model that stays away: it is told the model's own reason."""
+"""A test does not wait in silence for an absent model: its call raises the model's own reason."""
 
 import asyncio
 from datetime import timedelta
@@ -37,14 +37,14 @@ async def test_a_call_that_waits_for_a_plan_raises_the_reason_of_its_model(path:
                 await getattr(plan, call)()
 
 
-async def test_an_error_that_a_script_raises_is_told_too(path: Any, clock: Any) -> None:
+async def test_an_error_raised_by_a_script_is_the_reason_too(path: Any, clock: Any) -> None:
     async with running(path, clock) as platform:
         plan = await order(platform, planner(breaks), stock())
         with bound_patience(0.1), pytest.raises(ModelUnavailable, match="ConnectionResetError: by peer"):
             await plan.next_wait()
 
 
-async def test_the_model_of_a_child_is_told_to_who_waits_for_its_root(path: Any, clock: Any) -> None:
+async def test_a_wait_for_a_root_raises_the_reason_of_its_childs_model(path: Any, clock: Any) -> None:
     lead = planner([delegate("child", "part.wanted", {}), complete({})], name="lead")
     child = planner(stays_away, name="child", goals=["part.wanted"])
     async with running(path, clock) as platform:
@@ -53,8 +53,8 @@ async def test_the_model_of_a_child_is_told_to_who_waits_for_its_root(path: Any,
             await plan.result()
 
 
-async def test_a_plan_that_waits_for_a_person_is_waited_for(path: Any) -> None:
-    """Another plan's model is nothing to it."""
+async def test_the_wait_for_a_plan_with_an_open_question_goes_on(path: Any) -> None:
+    """The absent model is another plan's."""
     clock = VirtualClock()
     charge = publish("payment.charge.requested", amount=1)
     lines = planner(stays_away, name="lines", goals=["line.wanted"])

@@ -1,4 +1,4 @@
-"""A plan is paused by its planner, and goes on by whoever is first: an answer, or an event that the planner takes."""
+"""A plan is paused by its planner, and resumed by the first of two: an answer, or an event of the planner."""
 
 import asyncio
 from typing import Any
@@ -65,7 +65,7 @@ def buyer(resumed: list[Any] | None = None) -> Planner:
     return planner
 
 
-async def test_an_event_that_the_planner_takes_resumes_the_plan(platform: Platform) -> None:
+async def test_an_event_of_the_planner_resumes_the_plan(platform: Platform) -> None:
     plan = await pursue(platform, "buy.wanted", {}, buyer(), payments())
     question = await the_wait(platform)
     assert (question.message, (await platform.plan(plan.plan_id)).status) == ("budget_approval_required", "paused")
@@ -113,8 +113,8 @@ async def test_an_event_for_no_plan_of_this_planner_or_of_another_tenant_finds_n
     assert resumed == [None, None, None]
 
 
-def pausing(when: str) -> Planner:
-    """Pauses as soon as it has asked, or when somebody outside says so."""
+def pausing_planner(when: str) -> Planner:
+    """A planner: pauses right after its request, or at an event from outside."""
     planner = researcher(research())
 
     @planner.on_goal(GOAL)
@@ -134,9 +134,9 @@ def pausing(when: str) -> Planner:
 
 
 @pytest.mark.parametrize("when", ["at once", "later"])
-async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(platform: Platform, when: str) -> None:
+async def test_a_reply_to_a_paused_plan_waits_until_the_plan_is_resumed(platform: Platform, when: str) -> None:
     await register_searching(platform)
-    plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing(when), analyst())
+    plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing_planner(when), analyst())
     (request,) = await requested(platform, "web.search.requested")
     if when == "later":
         await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
@@ -169,13 +169,13 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
 
 
 async def register_searching(platform: Platform) -> None:
-    """Somebody takes searches and never answers: the answers are made here."""
+    """Register a taker of searches. It never answers: the answers are made here."""
     taken = EventDefinition(event_name="web.search.requested")
     web = Registration("web", AgentKind.TOOL, events=((EventRole.TAKES, taken),))
     await platform.services.store.registry.register([web], platform.services.clock.now())
 
 
-async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:
+async def test_the_state_kept_by_a_handler_is_there_at_the_next_step(platform: Platform) -> None:
     planner = researcher(research())
 
     @planner.on_transition()
@@ -206,7 +206,7 @@ async def test_outside_a_handler_no_plan_is_restored() -> None:
         await PlanContext.restore("p")
 
 
-async def test_what_no_json_is_cannot_be_written_down_and_fails_the_plan(platform: Platform) -> None:
+async def test_a_state_outside_json_fails_the_plan(platform: Platform) -> None:
     planner = researcher(research())
 
     @planner.on_transition()

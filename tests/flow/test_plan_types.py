@@ -86,7 +86,7 @@ async def test_a_goal_without_a_plan_type_is_refused(platform: Platform, plan: A
         ({"plan_type": "x", "states": {"end": {"is_terminal": True}}}, "no state 'start'"),
     ],
 )
-def test_a_faulty_plan_type_is_refused_where_it_is_registered(definition: Any, says: str) -> None:
+def test_a_faulty_plan_type_is_refused_at_its_registration(definition: Any, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         Planner("tracker").add_plan_type(definition)
 

@@ -1,4 +1,4 @@
-"""Workers ask others for parts of a task, wait for them, and end the task with everything they got."""
+"""Workers ask others for parts of a task, wait for them, and end the task with all results."""
 
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def echo(event_type: str = "part.requested", name: str = "parts", **options: Any
     return tool
 
 
-async def test_one_after_the_other(platform: Platform) -> None:
+async def test_a_worker_asks_for_one_part_after_the_other(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -93,7 +93,7 @@ async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platfo
     await join_of_a_worker(platform, seed)
 
 
-async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform, clock: VirtualClock) -> None:
+async def test_an_unanswered_part_is_a_failed_result_at_its_timeout(platform: Platform, clock: VirtualClock) -> None:
     told: list[Any] = []
     worker = Worker("clerk")
 
@@ -116,7 +116,7 @@ async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform
 
 
 def level(number: int) -> Worker:
-    """Of three that hand down what they are asked, and hand up what they get."""
+    """One of three workers: passes its task down, and the result up."""
     worker = Worker(f"level-{number}")
 
     @worker.on_task(f"level.{number}.requested")
@@ -160,7 +160,7 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
         assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
 
 
-async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -> None:
+async def test_a_broken_result_handler_fails_its_task(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -177,7 +177,7 @@ async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -
     assert await _rows(platform, "task") == 0
 
 
-def asking(worker: Worker, **data: Any) -> None:
+def ask_a_person(worker: Worker, **data: Any) -> None:
     @worker.on_task("review.requested")
     async def begin(task: TaskContext, context: PlatformContext) -> None:
         await context.bus.publish(
@@ -193,11 +193,9 @@ def asking(worker: Worker, **data: Any) -> None:
 
 
 @pytest.mark.parametrize("by_an_event", [False, True])
-async def test_a_worker_asks_a_person_who_answers_or_whose_answer_is_an_event(
-    platform: Platform, by_an_event: bool
-) -> None:
+async def test_a_workers_question_is_answered_by_a_person_or_by_an_event(platform: Platform, by_an_event: bool) -> None:
     worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
+    ask_a_person(worker, timeout_seconds=60)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "review.requested", {})
     question = await the_wait(platform)
@@ -210,10 +208,10 @@ async def test_a_worker_asks_a_person_who_answers_or_whose_answer_is_an_event(
     assert answer.data["result"] == {"approved": True}
 
 
-async def test_no_event_speaks_for_those_who_may_answer_a_worker(platform: Platform) -> None:
-    """The agent does not say that it makes such events, and the client is none of those who may answer."""
+async def test_no_event_replaces_the_answer_of_an_approver_to_a_worker(platform: Platform) -> None:
+    """The agent does not declare such events, and the client is no approver."""
     worker, rogue = Worker("clerk"), Agent("rogue")
-    asking(worker, timeout_seconds=60, approvers=["manager"])
+    ask_a_person(worker, timeout_seconds=60, approvers=["manager"])
 
     @rogue.on_event("please.forge", topic="business-facts")
     async def forge(event: EventEnvelope, context: PlatformContext) -> None:
@@ -225,24 +223,24 @@ async def test_no_event_speaks_for_those_who_may_answer_a_worker(platform: Platf
     question = await the_wait(platform)
     await platform.publish("business-facts", "please.forge", {"task": task_id})
     await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
-    await until(platform, lambda: _forged(platform))
+    await until(platform, lambda: _is_forged(platform))
     manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
     assert await manager.answer(question.wait_id, {"approved": False}) == "accepted"
     (answer,) = await until(platform, lambda: answers(platform, task_id))
     assert answer.data["result"] == {"approved": False}
 
 
-async def _forged(platform: Platform) -> bool:
+async def _is_forged(platform: Platform) -> bool:
     forged = await types(platform, topic="notification-events")
     return forged.count("review.answered") == 2 and await is_idle(platform)
 
 
 @pytest.mark.parametrize("handled", [False, True])
-async def test_a_question_that_nobody_answers_is_a_timeout(
+async def test_an_unanswered_question_of_a_worker_is_a_timeout(
     platform: Platform, clock: VirtualClock, handled: bool
 ) -> None:
     worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
+    ask_a_person(worker, timeout_seconds=60)
     if handled:
 
         @worker.on_result("task.timeout")
@@ -263,16 +261,16 @@ async def test_a_question_that_nobody_answers_is_a_timeout(
     assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
 
 
-async def test_a_question_without_an_end_is_not_asked(platform: Platform) -> None:
+async def test_a_question_without_a_deadline_is_refused(platform: Platform) -> None:
     worker = Worker("clerk")
-    asking(worker)
+    ask_a_person(worker)
     await platform.start(worker)
     reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
     assert "timeout_seconds" in reply["error"]["message"]
     assert await platform.waits() == []
 
 
-async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
+async def test_a_task_ends_although_its_worker_came_back_without_handlers(path: Path, clock: VirtualClock) -> None:
     async with running(path, clock, gathering([DelegationSpec("part.requested", {}, "part.done")])) as platform:
         task_id = await platform.publish("action-requests", "order.requested", {})
         (request,) = await requested(platform, "part.requested")
@@ -286,7 +284,7 @@ async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path
         assert "no on_result('part.done') any more" in answer.data["error"]["message"]
 
 
-async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) -> None:
+async def test_progress_is_published_at_once_and_moves_nothing(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -301,7 +299,7 @@ async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) ->
     assert (told.type, told.data["progress"], told.data["message"]) == ("task.progress", 0.5, "half way")
 
 
-def test_only_events_that_have_a_handler_are_consumed() -> None:
+def test_only_events_with_a_handler_are_consumed() -> None:
     worker = gathering([])
     assert worker.events_consumed == ["order.requested", "other.done", "part.done"]
     with pytest.raises(ConfigError, match="is a topic"):
@@ -310,7 +308,7 @@ def test_only_events_that_have_a_handler_are_consumed() -> None:
         worker.on_result("part.done")(lambda result, context: None)
 
 
-def remembering(**options: Any) -> Worker:
+def note_worker(**options: Any) -> Worker:
     worker = Worker("clerk", **options)
 
     @worker.on_task("note.requested", payload_schema={"type": "object", "required": ["text"]})
@@ -327,7 +325,7 @@ async def answer_of(platform: Platform, task_id: str) -> Any:
 
 
 async def test_a_task_is_given_to_one_worker_for_a_plan(platform: Platform) -> None:
-    worker, other = remembering(), echo("note.requested", "other")
+    worker, other = note_worker(), echo("note.requested", "other")
     minds = planner([publish("part.requested"), complete()])
     await platform.start(worker, other, echo(), minds)
     ann = platform.as_user(tenant_id="default", user_id="ann")
@@ -354,8 +352,8 @@ async def test_a_task_without_a_plan_is_the_workers_tenants(platform: Platform) 
     assert answer.data["result"] == {"tenant": "acme", "goal": "g-1"}
 
 
-async def test_a_task_that_cannot_be_given_says_why(platform: Platform) -> None:
-    worker = remembering()
+async def test_execute_task_refuses_an_invalid_task_with_the_reason(platform: Platform) -> None:
+    worker = note_worker()
     with pytest.raises(LocalProtocolError, match="not running"):
         await worker.execute_task("note.requested", {"text": ""})
     minds = planner([publish("part.requested"), complete()])

@@ -1,4 +1,5 @@
-"""What a plan was begun with stays with it, so that an old plan can be understood after both have changed."""
+"""The versions of its planner and its prompt stay with a plan, so that an old plan is understood after both have
+changed."""
 
 from pathlib import Path
 
@@ -24,7 +25,7 @@ async def test_a_plan_records_the_version_of_its_planner_and_its_prompt(platform
     assert plan.prompt == f"{entry.prompt_id} {entry.prompt_version} {entry.prompt_hash[:8]}"
 
 
-async def test_a_plan_that_its_prompt_fails_is_begun_without_one(
+async def test_a_plan_with_a_broken_prompt_fails_without_a_prompt_version(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = path.parent / f"{DECIDE}.md.j2"

@@ -1,4 +1,4 @@
-"""The worst mode is as bad as it says."""
+"""The worst mode is as bad as described."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 
-async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path, clock: VirtualClock) -> None:
+async def test_every_event_comes_twice_and_its_plan_takes_it_once(path: Path, clock: VirtualClock) -> None:
     came: Counter[str] = Counter()
 
     class Counting(TwiceBus):

@@ -50,7 +50,7 @@ def always(reply: Reply) -> Respond:
 
 
 def in_turn(*replies: Reply) -> Respond:
-    """Each reply once; a request too many fails the test."""
+    """Each reply once; one request more fails the test."""
     left = list(replies)
 
     def respond(_: JsonObject) -> Reply:
@@ -61,7 +61,7 @@ def in_turn(*replies: Reply) -> Respond:
 
 
 class Pauses:
-    """A sleep that does not: `taken` are the waits that were asked for."""
+    """A fake sleep: `taken` are the requested pauses."""
 
     def __init__(self) -> None:
         self.taken: list[float] = []
@@ -76,7 +76,7 @@ def reasoner(server: ModelServer, model: str = MODEL, **options: Any) -> LiteLLM
 
 
 class RawServer:
-    """A server on loopback that gives one reply to whatever is posted, on every path."""
+    """A server on loopback with one reply to every post on every path."""
 
     def __init__(self, reply: Reply) -> None:
         class Handler(BaseHTTPRequestHandler):

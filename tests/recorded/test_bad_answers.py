@@ -1,4 +1,4 @@
-"""Answers that are none, and ways to fail that pass by themselves: how often each is called, and what becomes of it."""
+"""Unusable answers and transient failures of providers: the number of calls, the error, the cost."""
 
 import json
 from datetime import timedelta
@@ -37,7 +37,7 @@ def over(wire: str, url: str) -> LiteLLMReasoner:
 
 @pytest.mark.parametrize("raw", ["<html>oops</html>", "", '{"id": "x", "choices": [{"mess', "[1]"])
 @on_each_wire
-async def test_an_answer_that_nothing_can_read_is_one_call_and_is_paid(wire: str, raw: str) -> None:
+async def test_an_unreadable_answer_is_one_call_and_is_charged(wire: str, raw: str) -> None:
     with RawServer(Reply(raw=raw)) as server, pytest.raises(ModelUnavailable) as told:
         await over(wire, server.url).ask(question())
     assert type(told.value) is UnreadableAnswer, told.value
@@ -46,7 +46,7 @@ async def test_an_answer_that_nothing_can_read_is_one_call_and_is_paid(wire: str
 
 @pytest.mark.parametrize("error", ['"Model is loading"', '{"message": "Model is loading", "type": "error"}'])
 @on_each_wire
-async def test_a_model_that_is_loading_is_away_and_costs_nothing(wire: str, error: str) -> None:
+async def test_a_loading_model_is_unavailable_and_costs_nothing(wire: str, error: str) -> None:
     with RawServer(Reply(raw=f'{{"error": {error}}}')) as server, pytest.raises(ModelUnavailable) as told:
         await over(wire, server.url).ask(question())
     assert type(told.value) is ModelUnavailable
@@ -54,7 +54,7 @@ async def test_a_model_that_is_loading_is_away_and_costs_nothing(wire: str, erro
 
 
 @on_each_wire
-async def test_a_dependency_that_failed_may_be_back(wire: str) -> None:
+async def test_a_failed_dependency_is_a_transient_error(wire: str) -> None:
     body = json.dumps({"message": "The model returned an error. Try your request again.", "error": {"message": "x"}})
     with RawServer(Reply(status=424, raw=body)) as server, pytest.raises(SoormaError) as told:
         await over(wire, server.url).ask(question())
@@ -98,7 +98,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("wire", [*STREAMS])
-async def test_a_stream_without_a_request_for_one_is_read(wire: str) -> None:
+async def test_an_unrequested_stream_is_read(wire: str) -> None:
     mode = "tools" if wire == "anthropic" else "json_schema"
     model, options, path = WIRES[wire]
     with RawServer(Reply(raw=STREAMS[wire], headers={"content-type": "text/event-stream"})) as server:
@@ -108,7 +108,7 @@ async def test_a_stream_without_a_request_for_one_is_read(wire: str) -> None:
     assert (answer.value, answer.ending, answer.paid[:2]) == (DECISION, Ending.GOOD, (90, 9))
 
 
-async def test_a_stream_that_breaks_off_is_no_whole_answer() -> None:
+async def test_an_incomplete_stream_is_no_whole_answer() -> None:
     with RawServer(Reply(raw=events(OPENAI_STREAM[:2]))) as server:
         answer = await over("direct", server.url).ask(question())
     assert (answer.value, answer.ending) == (None, Ending.ODD)
@@ -126,7 +126,7 @@ async def test_a_stream_that_breaks_off_is_no_whole_answer() -> None:
         (failure(429, "Rate limit reached. Please try again in 20ms."), None),
     ],
 )
-async def test_a_quota_of_a_day_is_waited_for_until_it_is_back(reply: Reply, pause: timedelta | None) -> None:
+async def test_the_pause_for_a_daily_quota_lasts_until_its_return(reply: Reply, pause: timedelta | None) -> None:
     with ModelServer(always(reply)) as server, pytest.raises(RateLimited) as told:
         await reasoner(server, transport="direct").ask(question())
     assert told.value.retry_after == pause
@@ -134,7 +134,7 @@ async def test_a_quota_of_a_day_is_waited_for_until_it_is_back(reply: Reply, pau
 
 
 @by_both_ways
-async def test_a_prompt_against_the_rules_of_use_is_filtered(way: Way) -> None:
+async def test_a_prompt_against_the_usage_policy_is_filtered(way: Way) -> None:
     refused = failure(400, "Your prompt was flagged as violating our usage policy.", code="invalid_prompt")
     with ModelServer(lambda body: refused if body["model"] == "gpt-4o" else Reply(SAID)) as server:
         answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"], transport=way).ask(question())
@@ -145,7 +145,7 @@ async def test_a_prompt_against_the_rules_of_use_is_filtered(way: Way) -> None:
 
 
 @by_both_ways
-async def test_a_tool_of_the_providers_own_kind_is_a_fault_in_words(way: Way) -> None:
+async def test_a_call_of_a_providers_own_tool_is_a_fault(way: Way) -> None:
     call: JsonObject = {"id": "c", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
     message: JsonObject = {"role": "assistant", "content": None, "tool_calls": [call]}
     choice: JsonObject = {"index": 0, "finish_reason": "tool_calls", "message": message}
@@ -158,20 +158,20 @@ async def test_a_tool_of_the_providers_own_kind_is_a_fault_in_words(way: Way) ->
 
 @pytest.mark.parametrize("blanks", [" " * 200, "\n  " * 60, "\\n" * 120])
 @by_both_ways
-async def test_an_answer_that_is_cut_within_blanks_says_so(way: Way, blanks: str) -> None:
+async def test_an_answer_cut_within_blanks_names_the_blanks(way: Way, blanks: str) -> None:
     with ModelServer(always(Reply(f"{SAID[:-1]}{blanks}", finish="length"))) as server:
         answer = await reasoner(server, transport=way).ask(question())
     assert (answer.value, answer.ending) == (None, Ending.BLANK)
     assert "compact JSON, without blanks" in answer.fault
 
 
-async def test_what_is_cut_otherwise_names_the_option_for_its_room() -> None:
+async def test_an_answer_cut_elsewhere_names_the_option_for_more_tokens() -> None:
     with ModelServer(always(Reply(SAID[:-1], finish="length"))) as server:
         answer = await reasoner(server).ask(question())
     assert answer.ending is Ending.CUT and "max_output_tokens=" in answer.fault
 
 
-async def test_where_a_form_leads_to_blanks_the_next_one_is_asked_for() -> None:
+async def test_after_an_answer_of_blanks_the_next_form_is_used() -> None:
     with ModelServer(in_turn(Reply(SAID), Reply(SAID))) as server:
         asked = reasoner(server)
         await asked.ask(question())

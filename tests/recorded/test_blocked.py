@@ -1,4 +1,4 @@
-"""A model that refuses the set-up: told at the start where it can be, and passed over where another one answers."""
+"""Models that refuse the set-up: reported at the start if possible, and skipped if a fallback answers."""
 
 import importlib
 from typing import Any
@@ -23,7 +23,7 @@ def by_model(**replies: Reply) -> Any:
     return lambda body: replies[body["model"].replace("-", "_")]
 
 
-async def test_a_fallback_is_tried_first_and_the_blocked_one_passed_over_for_a_minute(
+async def test_a_fallback_answers_and_the_blocked_model_is_skipped_for_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = [100.0]
@@ -49,16 +49,14 @@ async def test_a_fallback_is_tried_first_and_the_blocked_one_passed_over_for_a_m
     ],
     ids=["both blocked", "the second away", "the first away", "the second refuses", "the first refuses"],
 )
-async def test_of_several_faults_that_counts_which_may_pass_by_itself(
-    first: Reply, second: Reply, error: type[Exception]
-) -> None:
+async def test_of_several_faults_a_transient_one_counts(first: Reply, second: Reply, error: type[Exception]) -> None:
     with ModelServer(by_model(gpt_4o=first, gpt_4o_mini=second)) as server, pytest.raises(error):
         await reasoner(server, fallbacks=[SECOND]).ask(question())
 
 
 @pytest.mark.parametrize("model", [FIRST, "hosted_vllm/any", "anthropic/claude-sonnet-4-5"])
 @pytest.mark.parametrize("library", ["tenacity", "httpx"])
-def test_a_planner_is_refused_at_the_start_without_a_library_that_its_calls_need(
+def test_a_planner_without_a_library_of_its_calls_is_refused_at_the_start(
     model: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     really = importlib.import_module
@@ -78,7 +76,7 @@ def test_a_planner_is_refused_at_the_start_without_a_library_that_its_calls_need
         cached.cache_clear()
 
 
-def test_the_key_of_a_fallback_is_asked_for_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_a_fallback_is_checked_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     both = LiteLLMReasoner(
@@ -90,7 +88,7 @@ def test_the_key_of_a_fallback_is_asked_for_at_the_start(monkeypatch: pytest.Mon
         LiteLLMReasoner(FIRST).check()
 
 
-def test_an_option_that_is_set_by_every_call_is_refused_by_its_own_name() -> None:
+def test_an_option_set_by_every_call_is_refused_by_name() -> None:
     with pytest.raises(ConfigError) as refused:
         LiteLLMReasoner(FIRST, stream=True)
     assert (

@@ -1,4 +1,4 @@
-"""Of a prompt that a provider had kept, it says how much, in its own words; that is counted, and priced as it is."""
+"""Cached tokens of a prompt, in each provider's form: counted, and priced as cached."""
 
 import json
 from typing import Any
@@ -51,7 +51,7 @@ FORMS: dict[str, tuple[str, str, Usage]] = {
 
 @pytest.mark.parametrize("way", ["litellm", "direct"])
 @pytest.mark.parametrize("form", [*FORMS])
-async def test_tokens_that_were_kept_are_counted_and_cost_less(form: str, way: str) -> None:
+async def test_cached_tokens_are_counted_and_cost_less(form: str, way: str) -> None:
     model, raw, usage = FORMS[form]
     if way == "direct" and form not in ("openai", "deepseek"):
         way = "litellm"
@@ -77,13 +77,13 @@ async def test_tokens_that_were_kept_are_counted_and_cost_less(form: str, way: s
         (anthropic(output_tokens=5, **CACHED), None),
     ],
 )
-def test_what_is_kept_is_believed_as_far_as_it_can_be_true(raw: str, usage: Usage | None) -> None:
+def test_cached_tokens_are_bounded_by_the_tokens_of_the_prompt(raw: str, usage: Usage | None) -> None:
     body = read_body(raw)
     assert body is not None
     assert body.usage == usage
 
 
-def test_each_kind_of_token_has_its_price_and_else_that_of_any_other() -> None:
+def test_each_kind_of_token_has_its_price_or_the_common_one() -> None:
     usage = Usage(1000, 100, 600, 300)
     assert Price(1.0, 10.0).cost(usage) == 2000
     assert Price(1.0, 10.0, cached=0.1, written=1.25).cost(usage) == 100 + 60 + 375 + 1000
@@ -93,7 +93,7 @@ def test_each_kind_of_token_has_its_price_and_else_that_of_any_other() -> None:
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools"])
-async def test_anthropic_is_told_what_to_keep_and_openai_is_not(mode: str) -> None:
+async def test_anthropic_gets_a_cache_mark_and_openai_none(mode: str) -> None:
     asked: dict[str, Any] = {}
     with ModelServer(always(Reply(SAID))) as server:
         for model in (SONNET, MODEL):

@@ -1,4 +1,4 @@
-"""Recorded over real HTTP, the server taken down, replayed: the same answers, and loud where something differs."""
+"""Cassettes, recorded over real HTTP and replayed without the server: the same answers, an error on any difference."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ async def answers(asked: LiteLLMReasoner, *texts: str) -> list[ModelAnswer]:
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
-    """Three calls, recorded from a server that is gone when this returns."""
+    """Three recorded calls; their server is closed."""
     made = tmp_path / "three.yaml"
     replies = [Reply(json.dumps({**DECISION, "reasoning": text})) for text in ("a", "b", "c")]
     with ModelServer(in_turn(*replies)) as server, cassette(made, mode="record"):
@@ -49,36 +49,36 @@ def interactions(path: Path) -> list[Any]:
     return yaml.safe_load(path.read_text())["interactions"]
 
 
-def fetched(url: str) -> bytes:
+def fetch(url: str) -> bytes:
     with urllib.request.urlopen(url) as answer:
         return answer.read()
 
 
-def replayed() -> LiteLLMReasoner:
-    """As an example has it: the model's name, and neither key nor address."""
+def replaying_reasoner() -> LiteLLMReasoner:
+    """A reasoner as in an example: a model name without key or address."""
     return LiteLLMReasoner(MODEL, sleep=Pauses())
 
 
-async def test_a_recording_answers_when_the_model_is_gone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recording_answers_without_its_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = stand(path)
     for _ in range(2):
         with cassette(path) as played:
-            replayed().check()
-            said = await answers(replayed(), "one", "two", "three")
+            replaying_reasoner().check()
+            said = await answers(replaying_reasoner(), "one", "two", "three")
             assert (played.calls, played.played) == (3, 3)
         assert [answer.value for answer in said] == [{**DECISION, "reasoning": text} for text in ("a", "b", "c")]
         assert [(answer.prompt_tokens, answer.completion_tokens) for answer in said] == [(100, 20)] * 3
     assert stand(path) == before, "a replay writes nothing"
 
 
-async def test_calls_may_come_in_another_order_and_at_once(path: Path) -> None:
+async def test_calls_may_come_in_another_order_and_concurrently(path: Path) -> None:
     with cassette(path):
-        said = await asyncio.gather(*(replayed().ask(question(text)) for text in ("three", "one", "two")))
+        said = await asyncio.gather(*(replaying_reasoner().ask(question(text)) for text in ("three", "one", "two")))
     assert [json.loads(answer.text)["reasoning"] for answer in said] == ["c", "a", "b"]
 
 
-async def test_a_replay_does_not_hold_up_other_tasks(path: Path) -> None:
+async def test_a_replay_does_not_block_other_tasks(path: Path) -> None:
     turns: list[str] = []
 
     async def other() -> None:
@@ -88,12 +88,12 @@ async def test_a_replay_does_not_hold_up_other_tasks(path: Path) -> None:
 
     with cassette(path):
         running = asyncio.ensure_future(other())
-        await answers(replayed(), "one", "two", "three")
+        await answers(replaying_reasoner(), "one", "two", "three")
         await running
     assert len(turns) == 5
 
 
-async def test_the_same_call_is_answered_in_the_order_it_was(tmp_path: Path) -> None:
+async def test_equal_calls_are_answered_in_recorded_order(tmp_path: Path) -> None:
     path = tmp_path / "limited.yaml"
     limited = failure(429, "slow down", headers={"retry-after": "7", "x-request-id": "abc"})
     with ModelServer(in_turn(limited, Reply(SAID))) as server, cassette(path, mode="record"):
@@ -113,7 +113,7 @@ async def test_a_recorded_failure_fails_again(tmp_path: Path) -> None:
             assert len(server.requests) == (1 if mode == "record" else 0)
 
 
-async def test_a_call_that_was_not_recorded_says_what_differs_and_is_not_repeated(path: Path) -> None:
+async def test_an_unrecorded_call_names_the_difference_and_is_not_retried(path: Path) -> None:
     pauses = Pauses()
     with pytest.raises(UnmatchedModelCall) as missed, cassette(path):
         await LiteLLMReasoner(MODEL, sleep=pauses, fallbacks=["openai/gpt-4o-mini"]).ask(question("twu"))
@@ -123,54 +123,56 @@ async def test_a_call_that_was_not_recorded_says_what_differs_and_is_not_repeate
     assert '$.messages[1].content: from character 0, recorded "one", asked "twu"' in told
 
 
-async def test_a_prompt_that_tells_the_day_is_answered_on_another_day(tmp_path: Path) -> None:
+async def test_a_prompt_with_the_day_is_answered_on_another_day(tmp_path: Path) -> None:
     path = tmp_path / "dated.yaml"
     dated = "Book a table.\n\nToday is 2026-11-22 (Sunday).\n\nDecide the next step."
     with ModelServer(in_turn(Reply(SAID))) as server, cassette(path, mode="record"):
         await reasoner(server).ask(question(dated))
     assert "Today is 2026-11-22 (Sunday).\n" in path.read_text()
     with cassette(path):
-        assert (await replayed().ask(question(dated.replace("22 (Sunday)", "23 (Monday)")))).value == DECISION
+        assert (await replaying_reasoner().ask(question(dated.replace("22 (Sunday)", "23 (Monday)")))).value == DECISION
     with pytest.raises(UnmatchedModelCall) as missed, cassette(path):
-        await replayed().ask(question(dated.replace("22 (Sunday)", "23 (Monday)").replace("a table", "a room")))
+        await replaying_reasoner().ask(
+            question(dated.replace("22 (Sunday)", "23 (Monday)").replace("a table", "a room"))
+        )
     told = str(missed.value)
-    assert "a room" in told and "2026" not in told, "the day is no difference"
+    assert "a room" in told and "2026" not in told, "the day is not reported as a difference"
 
 
 async def test_a_changed_schema_is_shown_by_its_path(path: Path) -> None:
     changed = json.loads(json.dumps(SCHEMA).replace('"total"', '"sum"'))
     with pytest.raises(UnmatchedModelCall) as missed, cassette(path):
-        await replayed().ask(question("one", changed))
+        await replaying_reasoner().ask(question("one", changed))
     where = "$.response_format.json_schema.schema.properties.step.anyOf[0].properties.result"
     assert f"{where}.properties.sum: only asked" in str(missed.value)
     assert f"{where}.properties.total: only recorded" in str(missed.value)
 
 
-async def test_a_call_too_many_is_told_as_that_unless_it_may_be_repeated(path: Path) -> None:
+async def test_an_extra_call_is_an_error_unless_repeats_are_allowed(path: Path) -> None:
     with pytest.raises(UnmatchedModelCall, match="call 1 is this one, and it has been played"), cassette(path):
-        await answers(replayed(), "one", "one")
+        await answers(replaying_reasoner(), "one", "one")
     with cassette(path, repeat=True, allow_unplayed=True):
-        assert len(await answers(replayed(), "one", "one", "one")) == 3
+        assert len(await answers(replaying_reasoner(), "one", "one", "one")) == 3
 
 
-async def test_a_miss_is_heard_even_where_nobody_awaits_the_task(path: Path) -> None:
+async def test_a_miss_is_raised_even_if_its_task_is_not_awaited(path: Path) -> None:
     with pytest.raises(UnmatchedModelCall), cassette(path):
-        asking = asyncio.ensure_future(replayed().ask(question("unheard of")))
+        asking = asyncio.ensure_future(replaying_reasoner().ask(question("unheard of")))
         await asyncio.wait([asking])
-        raise TimeoutError("all that the one who waits knows")
+        raise TimeoutError("the error of a waiting caller")
     assert isinstance(asking.exception(), UnmatchedModelCall)
 
 
-async def test_calls_that_were_not_made_fail_at_the_end_and_cover_no_error_of_the_program(path: Path) -> None:
+async def test_unplayed_calls_fail_at_the_end_and_hide_no_error_of_the_program(path: Path) -> None:
     with pytest.raises(UnplayedModelCalls, match="2 of 3 recorded calls were not made"), cassette(path):
-        await answers(replayed(), "two")
+        await answers(replaying_reasoner(), "two")
     with cassette(path, allow_unplayed=True):
-        await answers(replayed(), "two")
+        await answers(replaying_reasoner(), "two")
     with pytest.raises(ZeroDivisionError), cassette(path):
         _ = 1 / 0
 
 
-async def test_the_file_is_readable_and_holds_no_secret(tmp_path: Path) -> None:
+async def test_the_file_is_readable_and_has_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "secret.yaml"
     text = f"first line\nsecond line with {KEY}\nand Bearer abcdefghijklmnop"
     reply = Reply(
@@ -187,12 +189,12 @@ async def test_the_file_is_readable_and_holds_no_secret(tmp_path: Path) -> None:
     assert kept["response"]["headers"].keys() == {"content-type"}
     assert kept["request"]["body"]["json"]["model"] == "gpt-4o"
     assert kept["response"]["body"]["json"]["usage"]["prompt_tokens"] == 100
-    assert "first line\n" in written, "long texts are kept line by line"
+    assert "first line\n" in written, "long texts are stored line by line"
     with cassette(path):
         await LiteLLMReasoner(MODEL, api_key=KEY).ask(question(text))
 
 
-async def test_equal_calls_are_each_written_out(tmp_path: Path) -> None:
+async def test_equal_calls_are_each_written_in_full(tmp_path: Path) -> None:
     path = tmp_path / "twice.yaml"
     with ModelServer(always(Reply(SAID))) as server, cassette(path, mode="record"):
         await answers(reasoner(server), "one", "one")
@@ -200,13 +202,13 @@ async def test_equal_calls_are_each_written_out(tmp_path: Path) -> None:
     assert len(interactions(path)) == 2
 
 
-async def test_recording_again_replaces_what_was_recorded(path: Path) -> None:
+async def test_a_new_recording_replaces_the_old_one(path: Path) -> None:
     with ModelServer(always(Reply(SAID))) as server, cassette(path, mode="record"):
         await reasoner(server).ask(question("four"))
     assert len(interactions(path)) == 1
 
 
-async def test_a_recording_that_fails_leaves_the_old_one(path: Path) -> None:
+async def test_a_failed_recording_keeps_the_old_one(path: Path) -> None:
     before = stand(path)
     with (
         pytest.raises(ModelUnavailable),
@@ -217,7 +219,7 @@ async def test_a_recording_that_fails_leaves_the_old_one(path: Path) -> None:
     assert stand(path) == before
 
 
-async def test_other_traffic_of_the_program_goes_on(path: Path) -> None:
+async def test_other_traffic_of_the_program_is_not_intercepted(path: Path) -> None:
     class Hello(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -231,35 +233,33 @@ async def test_other_traffic_of_the_program_goes_on(path: Path) -> None:
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/status"
         with cassette(path, allow_unplayed=True):
-            assert await asyncio.to_thread(fetched, url) == b"hello"
+            assert await asyncio.to_thread(fetch, url) == b"hello"
             async with httpx.AsyncClient() as client:
                 assert (await client.get(url)).text == "hello"
         server.shutdown()
 
 
-def test_a_cassette_that_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
+def test_a_missing_cassette_names_the_way_to_record_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="mode='record'"), cassette(tmp_path / "none"):
         pass
 
 
-async def test_a_bare_name_is_a_file_in_the_folder_of_cassettes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_bare_name_is_a_file_in_the_cassettes_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with ModelServer(always(Reply(SAID))) as server, cassette("greeting", mode="record"):
         await reasoner(server).ask(question())
     assert (tmp_path / "cassettes" / "greeting.yaml").is_file()
     with cassette("greeting"):
-        assert (await replayed().ask(question())).value == DECISION
+        assert (await replaying_reasoner().ask(question())).value == DECISION
 
 
-def test_without_vcrpy_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vcrpy_the_extra_to_install_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vcr", None)
     with pytest.raises(ConfigError, match=r"pip install 'soorma-ai\[cassettes\]'"), cassette(path):
         pass
 
 
-def test_the_plugin_loads_nothing_that_is_heavy() -> None:
+def test_the_plugin_imports_no_heavy_library() -> None:
     program = """
 import sys
 import soorma_ai.testing.plugin
@@ -326,7 +326,7 @@ async def run_once(base: str | None, tool: Tool) -> Any:
         return await (await platform.submit("order.received", {})).result(timeout=20)
 
 
-async def test_a_choice_that_no_answer_used_may_be_added_and_changed(tmp_path: Path) -> None:
+async def test_a_choice_unused_by_any_answer_may_be_added_or_changed(tmp_path: Path) -> None:
     file, said = tmp_path / "kept", iter([publish("room.wanted"), complete({"done": True})] * 2)
     with ModelServer(lambda _: Reply(json.dumps(next(said)))) as server:
         with cassette(file, mode="record"):

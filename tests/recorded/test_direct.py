@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's wire format is called without litellm: what it is sent, what only this way can read."""
+"""Direct calls of servers with OpenAI's wire format, without litellm: requests, and answers read by this way alone."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ OPEN: JsonObject = {"type": "object"}
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools"])
-async def test_both_ways_send_the_same_body_to_openai(mode: str) -> None:
+async def test_both_transports_send_the_same_body_to_openai(mode: str) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         for way in ("litellm", "direct"):
             model = reasoner(server, transport=way, mode=mode, temperature=0.5, seed=7)
@@ -39,7 +39,7 @@ async def test_both_ways_send_the_same_body_to_openai(mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "md_json"])
-async def test_where_nothing_else_works_the_schema_is_told_in_words(name: str) -> None:
+async def test_in_json_modes_the_schema_is_in_the_system_message(name: str) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         alone = ModelQuestion((Message("user", "What?"),), SCHEMA)
         for asked in (question(), alone):
@@ -49,7 +49,7 @@ async def test_where_nothing_else_works_the_schema_is_told_in_words(name: str) -
         assert (first["role"], json.loads(first["content"].rpartition("\n")[2])["type"]) == ("system", "object")
 
 
-async def test_what_is_no_unicode_is_sent_all_the_same() -> None:
+async def test_text_beyond_unicode_is_sent_unchanged() -> None:
     with ModelServer(always(Reply(SAID))) as server:
         await reasoner(server, transport="direct").ask(question("half of one: \ud800"))
     assert server.requests[0]["messages"][1]["content"] == "half of one: \ud800"
@@ -70,7 +70,7 @@ def body(message: Json, **more: Json) -> Reply:
         Reply(raw=f"\ufeff\n\n{body({'content': SAID}).raw}"),
     ],
 )
-async def test_an_answer_is_read_by_what_it_holds_and_not_by_what_it_lacks(reply: Reply) -> None:
+async def test_an_answer_is_read_despite_missing_and_unknown_fields(reply: Reply) -> None:
     with ModelServer(always(reply)) as server:
         answer = await reasoner(server, transport="direct").ask(question())
     assert (answer.value, answer.ending, answer.uncounted) == (DECISION, Ending.GOOD, 1)
@@ -84,7 +84,7 @@ async def test_an_answer_is_read_by_what_it_holds_and_not_by_what_it_lacks(reply
         {"function_call": {"name": "Decision", "arguments": SAID}},
     ],
 )
-async def test_a_call_is_read_in_every_spelling(message: JsonObject) -> None:
+async def test_a_tool_call_is_read_in_every_form(message: JsonObject) -> None:
     with ModelServer(always(body(message))) as server:
         answer = await reasoner(server, transport="direct", mode="tools").ask(question())
     assert answer.value == DECISION
@@ -115,7 +115,7 @@ STREAM = 'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: {"error": {"
     ],
     ids=lambda value: str(value)[:60],
 )
-async def test_an_error_is_one_whatever_it_comes_as(reply: Reply, error: type[SoormaError]) -> None:
+async def test_an_error_has_its_class_in_every_form(reply: Reply, error: type[SoormaError]) -> None:
     with ModelServer(always(reply)) as server, pytest.raises(SoormaError) as raised:
         await reasoner(server, transport="direct").ask(question())
     assert type(raised.value) is error
@@ -136,7 +136,9 @@ async def test_an_error_is_one_whatever_it_comes_as(reply: Reply, error: type[So
         ("gpt-4o", {}, False),
     ],
 )
-def test_who_is_called_without_litellm(model: str, settings: dict[str, object], is_direct: bool) -> None:
+def test_models_with_openais_wire_format_are_called_without_litellm(
+    model: str, settings: dict[str, object], is_direct: bool
+) -> None:
     if is_direct:
         LiteLLMReasoner(model, transport="direct", **settings)
     else:
@@ -144,7 +146,7 @@ def test_who_is_called_without_litellm(model: str, settings: dict[str, object], 
             LiteLLMReasoner(model, transport="direct", **settings)
 
 
-async def test_headers_and_fields_of_the_callers_own_are_sent() -> None:
+async def test_extra_headers_and_fields_of_the_caller_are_sent() -> None:
     with ModelServer(always(Reply(SAID))) as server:
         model = reasoner(server, extra_body={"top_k": 3}, extra_headers={"x-team": "a"})
         await model.ask(question())
@@ -153,27 +155,27 @@ async def test_headers_and_fields_of_the_callers_own_are_sent() -> None:
 
 
 @pytest.mark.parametrize(("model", "name"), [(MODEL, "max_tokens"), ("openai/gpt-5-mini", "max_completion_tokens")])
-async def test_the_room_is_told_by_the_name_that_the_model_knows(model: str, name: str) -> None:
+async def test_the_token_limit_has_the_field_name_of_its_model(model: str, name: str) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         await reasoner(server, model, transport="direct", max_output_tokens=50).ask(question())
     assert {key: value for key, value in server.requests[0].items() if key.startswith("max_")} == {name: 50}
 
 
 @pytest.mark.parametrize(("model", "told"), [(MODEL, True), ("openai/o3-mini", False), ("hosted_vllm/o3", True)])
-async def test_a_model_that_calls_one_tool_at_a_time_anyway_is_not_told_to(model: str, told: bool) -> None:
+async def test_parallel_tool_calls_is_left_out_for_models_that_refuse_it(model: str, told: bool) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         await reasoner(server, model, transport="direct", mode="tools").ask(question())
     assert ("parallel_tool_calls" in server.requests[0]) is told
 
 
 @pytest.mark.parametrize("base", ["not an address", "ftp://127.0.0.1/v1", "http://[::1"])
-async def test_an_address_that_is_none_is_named(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SOORMA_MODEL_CALLS")  # an address that is none cannot be called
+async def test_an_invalid_address_is_named(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOORMA_MODEL_CALLS")  # an invalid address cannot be called
     with pytest.raises(ConfigError, match="api_base"):
         await LiteLLMReasoner("hosted_vllm/any", api_base=base).ask(question())
 
 
-async def test_a_server_that_nobody_has_placed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_without_a_server_address_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
     monkeypatch.delenv("SOORMA_MODEL_CALLS", raising=False)
     with pytest.raises(ConfigError, match="api_base="):
@@ -182,26 +184,26 @@ async def test_a_server_that_nobody_has_placed_is_asked_for(monkeypatch: pytest.
         await LiteLLMReasoner("hosted_vllm/any").ask(question())
 
 
-async def test_a_key_that_no_header_can_hold_is_not_repeated() -> None:
+async def test_a_key_unfit_for_a_header_is_not_repeated() -> None:
     with ModelServer(always(Reply(SAID))) as server, pytest.raises(ConfigError) as told:
-        await reasoner(server, api_key="k\u00e9y-of-somebody").ask(question())
-    assert "somebody" not in str(told.value)
+        await reasoner(server, api_key="k\u00e9y-of-ann").ask(question())
+    assert "of-ann" not in str(told.value)
 
 
 @pytest.mark.parametrize("price", [(-1, 0), (1,), "free", (float("nan"), 0), (True, 0)])
-def test_a_price_that_is_none_is_refused(price: Any) -> None:
+def test_an_invalid_price_is_refused(price: Any) -> None:
     with pytest.raises(ConfigError, match="price="):
         LiteLLMReasoner(MODEL, price=price)
 
 
-async def test_a_price_that_is_given_counts() -> None:
+async def test_a_given_price_counts() -> None:
     with ModelServer(always(Reply(SAID, usage=(1000, 100)))) as server:
         model = reasoner(server, "hosted_vllm/any", price=(0.001, 0.01))
         assert model.cost_of(1, 1) == pytest.approx(0.011)
         assert (await model.ask(question())).cost_usd == pytest.approx(2.0)
 
 
-async def test_a_value_that_is_asked_for_as_text_comes_back_as_the_document_has_it() -> None:
+async def test_a_value_asked_for_as_text_is_parsed() -> None:
     step: JsonObject = {"type": "object", "properties": {"action": {"const": "complete"}, "result": OPEN}}
     schema: JsonObject = {"type": "object", "properties": {"step": {**step, "required": ["action", "result"]}}}
     said = {"step": {"action": "complete", "result": '{"total": 3}'}}
@@ -212,7 +214,7 @@ async def test_a_value_that_is_asked_for_as_text_comes_back_as_the_document_has_
     assert (answer.value, answer.text) == (meant, json.dumps(said))
 
 
-def test_neither_litellm_nor_instructor_is_loaded_for_it() -> None:
+def test_a_direct_call_loads_neither_litellm_nor_instructor() -> None:
     program = """
 import asyncio, sys
 from soorma_ai.adapters.models import LiteLLMReasoner

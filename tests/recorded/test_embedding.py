@@ -1,4 +1,4 @@
-"""Vectors that a provider makes, asked for by litellm: one for each text, in their order; its faults are ours."""
+"""Embeddings through litellm: one vector for each text, in order; provider errors become the package's own."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ GOOD = {
 
 @asynccontextmanager
 async def provider(status: str, body: object) -> AsyncGenerator[LiteLLMEmbedder]:
-    """An embedder whose provider answers so to everything."""
+    """An embedder with one answer of its provider to every call."""
     sent = json.dumps(body).encode()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -48,13 +48,13 @@ async def test_each_text_gets_its_vector() -> None:
     ("status", "kind"),
     [("429 Too Many Requests", RateLimited), ("503 Service Unavailable", ModelUnavailable), ("401 No", ConfigError)],
 )
-async def test_faults_say_whether_trying_again_may_help(status: str, kind: type[Exception]) -> None:
+async def test_a_providers_fault_is_transient_or_final(status: str, kind: type[Exception]) -> None:
     async with provider(status, {"error": {"message": "no, geheim-geheim"}}) as embedder:
         with pytest.raises(kind) as raised:
             await embedder.embed(["a"])
     assert "geheim" not in str(raised.value)
 
 
-async def test_no_call_leaves_this_machine_in_a_test() -> None:
+async def test_no_call_leaves_the_machine_in_a_test() -> None:
     with pytest.raises(ConfigError, match="forbidden in tests"):
         await LiteLLMEmbedder("openai/text-embedding-3-small").embed(["a"])

@@ -1,5 +1,5 @@
-"""Which provider is shown what: references where they are followed, each event once in any case, and text for what
-cannot be strict where a provider is held to the schema at all."""
+"""Forms for each provider: references if it follows them, each event once, and text for parts that
+cannot be strict if the provider enforces the schema."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def decision(result: JsonObject) -> JsonObject:
         ("anthropic", "md_json", False, OPEN, "md_json", False, True),
     ],
 )
-def test_a_provider_is_shown_each_event_once_and_as_strictly_as_it_can_be_held(
+def test_a_provider_sees_each_event_once_in_its_strictest_form(
     provider: str, wanted: Mode, direct: bool, result: JsonObject, mode: Mode, is_strict: bool, is_shared: bool
 ) -> None:
     form = form_for(wanted, provider, decision(result), direct=direct)
@@ -55,6 +55,6 @@ def test_a_provider_is_shown_each_event_once_and_as_strictly_as_it_can_be_held(
     assert is_shared or "$ref" not in form.wire.text
 
 
-def test_anthropic_is_asked_by_a_tool_where_there_are_more_choices_than_it_takes() -> None:
+def test_anthropic_gets_a_tool_for_more_choices_than_its_schemas_accept() -> None:
     many = object_schema({f"f{n}": {"type": "string"} for n in range(17)}, optional=[f"f{n}" for n in range(17)])
     assert form_for("json_schema", "anthropic", decision(many), direct=False).mode == "tools"

@@ -1,4 +1,4 @@
-"""What a model says and what is made of it, through the real client over real HTTP."""
+"""Answers of models through the real client over real HTTP."""
 
 import json
 from itertools import count
@@ -37,7 +37,7 @@ async def test_the_schema_is_sent_strict_and_closed(way: Way, schema: JsonObject
 
 
 @by_both_ways
-async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_what_their_schema_says(way: Way) -> None:
+async def test_a_tool_is_required_called_once_and_described_by_its_schema(way: Way) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         for schema in (SCHEMA, {"description": "The whole plan.", **SCHEMA}):
             await reasoner(server, mode="tools", transport=way).ask(question(schema=schema))
@@ -53,7 +53,7 @@ async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_w
 @pytest.mark.parametrize(
     "model", [MODEL, "azure/gpt-4o", "hosted_vllm/any", "mistral/mistral-large-latest", "gemini/gemini-2.5-flash"]
 )
-async def test_the_question_is_not_changed_by_asking_it(model: str, mode: str) -> None:
+async def test_asking_a_question_does_not_change_it(model: str, mode: str) -> None:
     before = json.dumps(SCHEMA)
     wires = [wire_of(SCHEMA, held=held, shared=shared) for held in (True, False) for shared in (True, False)]
     with ModelServer(always(Reply(SAID))) as server:
@@ -86,9 +86,7 @@ OTHER = json.dumps({**DECISION, "reasoning": "another"})
     [(f"Sure! {SAID}", "in other text"), (f"```json\n{SAID}\n```", "in fences"), (f"{SAID}\n{SAID}", "2 times")],
 )
 @by_both_ways
-async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(
-    way: Way, mode: str, said: str, how: str
-) -> None:
+async def test_the_one_object_in_a_text_is_the_answer_with_its_place(way: Way, mode: str, said: str, how: str) -> None:
     with ModelServer(always(Reply(said))) as server:
         answer = await reasoner(server, mode=mode, transport=way).ask(question())
     assert (answer.value, answer.fault, answer.text, answer.found) == (DECISION, "", said, how)
@@ -109,12 +107,12 @@ async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(
     ],
 )
 @by_both_ways
-async def test_an_answer_that_is_not_one_object_says_what_is_wrong(way: Way, mode: str, said: str, fault: str) -> None:
+async def test_an_answer_without_exactly_one_object_has_a_fault(way: Way, mode: str, said: str, fault: str) -> None:
     with ModelServer(always(Reply(said))) as server:
         answer = await reasoner(server, mode=mode, transport=way).ask(question())
     assert (answer.value, answer.text) == (None, said)
     assert fault in answer.fault
-    assert len(server.requests) == 1, "asking again is the caller's"
+    assert len(server.requests) == 1, "a re-ask is the caller's task"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +130,7 @@ async def test_an_answer_that_is_not_one_object_says_what_is_wrong(way: Way, mod
     ],
 )
 @by_both_ways
-async def test_a_tool_is_called_for_one_thing_and_by_its_name(way: Way, reply: Reply, fault: str) -> None:
+async def test_a_call_of_another_tool_or_of_two_decisions_has_a_fault(way: Way, reply: Reply, fault: str) -> None:
     with ModelServer(always(reply)) as server:
         answer = await reasoner(server, mode="tools", transport=way).ask(question())
     assert answer.value is None
@@ -140,7 +138,7 @@ async def test_a_tool_is_called_for_one_thing_and_by_its_name(way: Way, reply: R
 
 
 @pytest.mark.parametrize("reply", [Reply(tool_calls=[(None, SAID)] * 2), Reply("{So}", tool_calls=[(None, SAID)])])
-async def test_one_decision_that_is_called_for_twice_or_talked_about_is_one(reply: Reply) -> None:
+async def test_one_decision_in_two_calls_or_beside_text_is_accepted(reply: Reply) -> None:
     with ModelServer(always(reply)) as server:
         assert (await reasoner(server, mode="tools").ask(question())).value == DECISION
 
@@ -150,16 +148,14 @@ async def test_one_decision_that_is_called_for_twice_or_talked_about_is_one(repl
     [(SAID, "in the text, without a call"), (f"```{SAID}```", "in the text, without a call, in fences")],
 )
 @by_both_ways
-async def test_a_decision_that_is_said_instead_of_called_for_is_taken_and_the_journal_can_tell(
-    way: Way, said: str, how: str
-) -> None:
+async def test_a_decision_in_text_instead_of_a_call_is_accepted_and_marked(way: Way, said: str, how: str) -> None:
     with ModelServer(always(Reply(said, tool_calls=[]))) as server:
         answer = await reasoner(server, mode="tools", transport=way).ask(question())
     assert (answer.value, answer.found) == (DECISION, how)
 
 
 @by_both_ways
-async def test_the_answer_gets_the_room_that_is_asked_for(way: Way) -> None:
+async def test_the_answer_gets_the_requested_token_limit(way: Way) -> None:
     with ModelServer(always(Reply(SAID[:20], finish="length"))) as server:
         model = reasoner(server, max_output_tokens=10, transport=way)
         for room in (None, 20):
@@ -169,7 +165,7 @@ async def test_the_answer_gets_the_room_that_is_asked_for(way: Way) -> None:
 
 
 @by_both_ways
-async def test_a_refused_schema_is_asked_again_as_a_tool(way: Way) -> None:
+async def test_after_a_refused_schema_a_tool_is_used(way: Way) -> None:
     refused = failure(400, "Invalid schema for response_format 'Decision': too deep")
     with ModelServer(in_turn(refused, Reply(SAID))) as server:
         answer = await reasoner(server, transport=way).ask(question())
@@ -177,7 +173,7 @@ async def test_a_refused_schema_is_asked_again_as_a_tool(way: Way) -> None:
     assert ["tools" in request for request in server.requests] == [False, True]
 
 
-async def test_malformed_arguments_that_the_provider_threw_away_are_an_answer() -> None:
+async def test_arguments_rejected_by_the_provider_are_an_answer() -> None:
     body = {"error": {"message": "Failed to call a function", "code": "tool_use_failed", "failed_generation": '{"a": '}}
     with ModelServer(always(Reply(status=400, raw=json.dumps(body)))) as server:
         for model in ("openai/gpt-4o", "groq/llama-3.3-70b-versatile"):
@@ -188,7 +184,7 @@ async def test_malformed_arguments_that_the_provider_threw_away_are_an_answer() 
 
 
 @by_both_ways
-async def test_cost_is_known_only_where_the_price_is(way: Way) -> None:
+async def test_cost_is_unknown_without_a_price(way: Way) -> None:
     with ModelServer(always(Reply(SAID, usage=(1_000_000, 0)))) as server:
         priced, unpriced = reasoner(server, transport=way), reasoner(server, "openai/our-own-model", transport=way)
         assert (priced.cost_of(1, 1) is None, unpriced.cost_of(1, 1)) == (False, None)
@@ -197,7 +193,7 @@ async def test_cost_is_known_only_where_the_price_is(way: Way) -> None:
         assert reasoner(server, fallbacks=["openai/our-own-model"], transport=way).cost_of(1, 1) is None
 
 
-async def test_settings_reach_the_provider_and_latency_is_measured_by_the_clock_given() -> None:
+async def test_settings_reach_the_provider_and_latency_uses_the_given_clock() -> None:
     ticks = count(10.0, 0.25)
     with ModelServer(always(Reply(SAID))) as server:
         settings: dict[str, Any] = {"temperature": 0.0, "seed": 7, "max_output_tokens": 55}

@@ -1,4 +1,4 @@
-"""An answer is used only if its provider says, in its own words, that it ended well; and what it cost is read there."""
+"""Endings of answers in each provider's form: only a good one is used, and its cost is read."""
 
 import json
 
@@ -46,7 +46,7 @@ ENDS: dict[str, dict[str, Ending | type[SoormaError]]] = {
 ENDS["direct"] = ENDS["openai"]
 
 
-async def ended(form: str, reply: Reply, mode: str, **options: object) -> ModelAnswer | type[SoormaError]:
+async def ask_once(form: str, reply: Reply, mode: str, **options: object) -> ModelAnswer | type[SoormaError]:
     with ModelServer(always(reply)) as server:
         try:
             way = "direct" if form == "direct" else "litellm"
@@ -61,11 +61,9 @@ async def ended(form: str, reply: Reply, mode: str, **options: object) -> ModelA
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools"])
 @pytest.mark.parametrize(("form", "finish"), [(form, finish) for form, known in ENDS.items() for finish in known])
-async def test_a_valid_decision_is_taken_only_where_its_provider_says_that_it_ended_well(
-    form: str, finish: str, mode: str
-) -> None:
+async def test_a_valid_decision_needs_a_good_ending_of_its_provider(form: str, finish: str, mode: str) -> None:
     wanted = ENDS[form][finish]
-    answer = await ended(form, Reply(SAID, finish=finish), mode)
+    answer = await ask_once(form, Reply(SAID, finish=finish), mode)
     if not isinstance(answer, ModelAnswer) or not isinstance(wanted, Ending):
         assert answer == wanted
         return
@@ -76,11 +74,11 @@ async def test_a_valid_decision_is_taken_only_where_its_provider_says_that_it_en
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools"])
-async def test_an_answer_of_ollama_that_is_not_done_is_none(mode: str) -> None:
+async def test_an_unfinished_answer_of_ollama_is_unusable(mode: str) -> None:
     called = [{"function": {"name": "Decision", "arguments": DECISION}}] if mode == "tools" else []
     message = {"role": "assistant", "content": "" if called else SAID, "tool_calls": called}
     body = {"model": "llama3", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": False}
-    answer = await ended("ollama", Reply(raw=json.dumps(body)), mode)
+    answer = await ask_once("ollama", Reply(raw=json.dumps(body)), mode)
     assert isinstance(answer, ModelAnswer)
     assert (answer.ending, answer.value) == (ODD, None)
     assert "not done" in answer.fault
@@ -90,32 +88,32 @@ async def test_an_answer_of_ollama_that_is_not_done_is_none(mode: str) -> None:
     ("native", "ending"), [("STOP", GOOD), ("end_turn", GOOD), ("MALFORMED_FUNCTION_CALL", ODD), ("MAX_TOKENS", CUT)]
 )
 @by_both_ways
-async def test_a_router_answers_for_the_provider_behind_it_too(way: Way, native: str, ending: Ending) -> None:
+async def test_a_routers_native_ending_counts_too(way: Way, native: str, ending: Ending) -> None:
     choice = {"index": 0, "finish_reason": "stop", "native_finish_reason": native}
     message = {"role": "assistant", "content": SAID}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
     reply = Reply(raw=json.dumps({**body, "choices": [{**choice, "message": message}]}))
-    answer = await ended("direct" if way == "direct" else "openai", reply, "json")
+    answer = await ask_once("direct" if way == "direct" else "openai", reply, "json")
     assert isinstance(answer, ModelAnswer)
     assert answer.ending is ending
 
 
 @pytest.mark.parametrize("finish", ["abort", ""])
-async def test_a_planners_owner_may_call_other_ends_good(finish: str) -> None:
-    answer = await ended("openai", Reply(SAID, finish=finish), "json_schema", finish_reasons=["abort", "absent"])
+async def test_finish_reasons_adds_good_endings(finish: str) -> None:
+    answer = await ask_once("openai", Reply(SAID, finish=finish), "json_schema", finish_reasons=["abort", "absent"])
     assert isinstance(answer, ModelAnswer)
     assert (answer.ending, answer.value) == (GOOD, DECISION)
 
 
-async def test_a_prompt_that_gemini_blocks_is_filtered() -> None:
+async def test_a_prompt_blocked_by_gemini_is_filtered() -> None:
     body = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 10}}
-    assert await ended("gemini", Reply(raw=json.dumps(body)), "json_schema") is ContentFiltered
+    assert await ask_once("gemini", Reply(raw=json.dumps(body)), "json_schema") is ContentFiltered
 
 
 @pytest.mark.parametrize("form", [*MODELS])
 @pytest.mark.parametrize("usage", [None, (0, 0), (-100, 20), (100, -20)])
-async def test_usage_that_is_not_told_or_below_zero_is_none(form: str, usage: tuple[int, int] | None) -> None:
-    answer = await ended(form, Reply(SAID, usage=usage), "json_schema")
+async def test_missing_zero_or_negative_usage_is_uncounted(form: str, usage: tuple[int, int] | None) -> None:
+    answer = await ask_once(form, Reply(SAID, usage=usage), "json_schema")
     assert isinstance(answer, ModelAnswer)
     assert (answer.paid[:2], answer.uncounted) == ((0, 0), 1)
 
@@ -140,9 +138,7 @@ def body_of(message: JsonObject | None, finish: str = "stop", **more: object) ->
     ],
 )
 @by_both_ways
-async def test_an_error_tells_what_was_paid_all_the_same(
-    way: Way, reply: Reply, error: type[SoormaError], paid: Paid
-) -> None:
+async def test_an_error_has_the_cost_of_its_call(way: Way, reply: Reply, error: type[SoormaError], paid: Paid) -> None:
     with ModelServer(always(reply)) as server, pytest.raises((ModelRefused, ContentFiltered, ModelUnavailable)) as told:
         await reasoner(server, transport=way).ask(question())
     assert type(told.value) is error
@@ -150,21 +146,21 @@ async def test_an_error_tells_what_was_paid_all_the_same(
 
 
 @by_both_ways
-async def test_a_call_that_timed_out_may_have_been_paid(way: Way) -> None:
+async def test_calls_that_time_out_may_have_been_charged(way: Way) -> None:
     with ModelServer(always(Reply(silent=True))) as server, pytest.raises(ModelUnavailable) as told:
         await reasoner(server, timeout=0.3, transport=way).ask(question())
     assert told.value.paid == Paid(uncounted=3)
 
 
 @by_both_ways
-async def test_what_the_first_model_was_paid_is_not_lost_with_it(way: Way) -> None:
+async def test_the_cost_of_the_first_model_is_added_to_the_fallbacks(way: Way) -> None:
     refused = Reply(refusal="no", usage=(9000, 500))
     with ModelServer(lambda body: refused if body["model"] == "gpt-4o" else Reply(SAID, usage=(10, 10))) as server:
         answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"], transport=way).ask(question())
     assert (answer.value, answer.paid[:2]) == (DECISION, (9010, 510))
 
 
-async def test_a_wrong_key_of_the_fallback_tells_what_the_first_was_paid() -> None:
+async def test_an_error_of_the_fallback_keeps_the_cost_of_the_first_model() -> None:
     refused, wrong_key = Reply(refusal="no", usage=(9000, 500)), failure(401, "bad key")
     respond = {"gpt-4o": refused, "gpt-4o-mini": wrong_key}
     with ModelServer(lambda body: respond[str(body["model"])]) as server, pytest.raises(ModelRefused) as told:
@@ -172,7 +168,7 @@ async def test_a_wrong_key_of_the_fallback_tells_what_the_first_was_paid() -> No
     assert told.value.paid[:2] == (9000, 500)
 
 
-async def test_an_answer_that_the_library_cannot_put_together_is_read_all_the_same() -> None:
+async def test_an_answer_the_library_cannot_build_is_read() -> None:
     with ModelServer(always(Reply(SAID))) as server:
         answer = await reasoner(server, "groq/llama-3.3-70b-versatile").ask(question())
     assert (answer.value, answer.paid[:2]) == (DECISION, (100, 20))

@@ -1,4 +1,4 @@
-"""Every way to fail has one class, one number of requests, and gives no key away."""
+"""Failures of providers: each has one class and one number of requests, and none reveals a key."""
 
 import asyncio
 import gc
@@ -71,7 +71,7 @@ TOO_LONG = "This model's maximum context length is 128000 tokens. However, your 
 )
 @pytest.mark.parametrize("model", [MODEL, "hosted_vllm/any"])
 @by_both_ways
-async def test_a_failure_has_one_class_and_one_price(
+async def test_a_failure_has_one_class_and_one_number_of_requests(
     way: Way, model: str, reply: Reply, error: type[SoormaError], requests: int
 ) -> None:
     with ModelServer(always(reply)) as server:
@@ -101,7 +101,7 @@ async def test_a_short_retry_after_is_waited_for(way: Way) -> None:
 
 
 @by_both_ways
-async def test_a_long_retry_after_is_handed_up(way: Way) -> None:
+async def test_a_long_retry_after_is_raised_to_the_caller(way: Way) -> None:
     limited = failure(429, "slow down", headers={"retry-after": "3600"})
     with ModelServer(always(limited)) as server, pytest.raises(RateLimited) as raised:
         await reasoner(server, transport=way).ask(question())
@@ -109,7 +109,7 @@ async def test_a_long_retry_after_is_handed_up(way: Way) -> None:
 
 
 @by_both_ways
-async def test_a_call_that_is_not_answered_in_time_is_unavailable(way: Way) -> None:
+async def test_an_unanswered_call_is_unavailable(way: Way) -> None:
     with ModelServer(always(Reply(silent=True))) as server:
         with pytest.raises(ModelUnavailable, match="no answer in time"):
             await reasoner(server, timeout=1.0, transport=way).ask(question())
@@ -117,7 +117,7 @@ async def test_a_call_that_is_not_answered_in_time_is_unavailable(way: Way) -> N
 
 
 @by_both_ways
-async def test_a_server_that_is_not_there_is_unavailable(way: Way) -> None:
+async def test_an_absent_server_is_unavailable(way: Way) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         gone = reasoner(server, transport=way)
     with pytest.raises(ModelUnavailable):
@@ -125,7 +125,7 @@ async def test_a_server_that_is_not_there_is_unavailable(way: Way) -> None:
 
 
 @by_both_ways
-async def test_cancelling_goes_through(way: Way) -> None:
+async def test_cancelling_an_ask_cancels_its_call(way: Way) -> None:
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -147,14 +147,14 @@ async def test_cancelling_goes_through(way: Way) -> None:
     [(failure(500, "boom"), 3), (Reply(refusal="no"), 1), (failure(400, "x", code="content_filter"), 1)],
     ids=["unavailable", "refused", "filtered"],
 )
-async def test_the_fallback_is_asked_when_the_first_will_not_or_cannot(fault: Reply, attempts: int) -> None:
+async def test_the_fallback_answers_after_a_failure_or_refusal_of_the_first_model(fault: Reply, attempts: int) -> None:
     with ModelServer(lambda body: fault if body["model"] == "gpt-4o" else Reply(SAID)) as server:
         answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
     assert (answer.value, answer.model) == (DECISION, "openai/gpt-4o-mini")
     assert [body["model"] for body in server.requests] == ["gpt-4o"] * attempts + ["gpt-4o-mini"]
 
 
-async def test_a_model_that_is_away_is_passed_over_for_a_while_where_another_answers() -> None:
+async def test_an_unavailable_model_is_skipped_for_a_minute_if_another_answers() -> None:
     now = [100.0]
     away = failure(503, "overloaded")
     with ModelServer(lambda body: away if body["model"] == "gpt-4o" else Reply(SAID)) as server:
@@ -166,7 +166,7 @@ async def test_a_model_that_is_away_is_passed_over_for_a_while_where_another_ans
     assert asked == [*["gpt-4o"] * 3, "gpt-4o-mini", "gpt-4o-mini", *["gpt-4o"] * 3, "gpt-4o-mini"]
 
 
-async def test_when_all_are_away_all_are_asked_again() -> None:
+async def test_unavailable_models_are_all_asked_again() -> None:
     with ModelServer(always(failure(503, "overloaded"))) as server:
         model = reasoner(server, fallbacks=["openai/gpt-4o-mini"])
         for _ in range(2):
@@ -175,7 +175,7 @@ async def test_when_all_are_away_all_are_asked_again() -> None:
     assert [body["model"] for body in server.requests] == (["gpt-4o"] * 3 + ["gpt-4o-mini"] * 3) * 2
 
 
-async def test_when_all_fail_the_error_is_that_of_the_model_that_was_chosen() -> None:
+async def test_the_error_of_several_failures_is_that_of_the_chosen_model() -> None:
     refused, limited = Reply(refusal="no"), failure(429, "slow down", headers={"retry-after": "60"})
     with ModelServer(lambda body: limited if body["model"] == "gpt-4o" else refused) as server:
         with pytest.raises(RateLimited) as raised:
@@ -196,9 +196,9 @@ async def test_no_error_and_no_log_line_repeats_a_key(way: Way, status: int, cap
         assert secret not in shown
 
 
-def test_a_model_of_no_known_provider_is_refused_before_the_first_call() -> None:
-    with pytest.raises(ConfigError, match="unknown model 'nobody/knows-it'"):
-        LiteLLMReasoner("nobody/knows-it", api_key="key").check()
+def test_a_model_of_an_unknown_provider_is_refused_before_the_first_call() -> None:
+    with pytest.raises(ConfigError, match="unknown model 'unknown/model'"):
+        LiteLLMReasoner("unknown/model", api_key="key").check()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_missing_key_is_named(model: str, variable: str, monkeypatch: pytest.M
     LiteLLMReasoner(model).check()
 
 
-def test_an_empty_key_is_none_unless_the_provider_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_key_counts_as_missing_unless_the_provider_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "")
     monkeypatch.setenv("GOOGLE_API_KEY", "set")
     LiteLLMReasoner("gemini/pro").check()
@@ -232,7 +232,7 @@ def test_the_fallback_needs_a_key_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("setting", ["context", "num_retries", "max_retries", "stream", "messages"])
-def test_what_the_reasoner_sets_itself_cannot_be_set(setting: str) -> None:
+def test_options_the_reasoner_sets_itself_are_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match=setting):
         LiteLLMReasoner(MODEL, **{setting: {"secret": 1}})
 
@@ -244,7 +244,7 @@ async def test_a_test_cannot_call_a_real_model() -> None:
         await LiteLLMReasoner(MODEL, api_key="key", api_base="https://models.example/v1").ask(question())
 
 
-def test_connections_are_closed_with_their_loop() -> None:
+def test_connections_are_closed_with_their_event_loop() -> None:
     with ModelServer(always(Reply(SAID))) as server:
         asyncio.run(reasoner(server, transport="litellm").ask(question()))
         kept = libraries().litellm.in_memory_llm_clients_cache.cache_dict
@@ -254,7 +254,7 @@ def test_connections_are_closed_with_their_loop() -> None:
         async def ask() -> None:
             suffixes.append(libraries().litellm.in_memory_llm_clients_cache.update_cache_key_with_event_loop(""))
             await reasoner(server, transport="litellm").ask(question())
-            assert [key for key in kept if key.endswith(suffixes[0])], "a connection is kept while the loop runs"
+            assert [key for key in kept if key.endswith(suffixes[0])], "a connection lives as long as its loop"
 
         asyncio.run(ask())
         assert set(kept) <= before
@@ -275,9 +275,7 @@ def test_connections_are_closed_with_their_loop() -> None:
         ("httpx", "direct", "[direct]"),
     ],
 )
-def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing(
-    library: str, setting: str, extra: str
-) -> None:
+def test_the_import_is_light_and_a_missing_library_names_its_extra(library: str, setting: str, extra: str) -> None:
     program = f"""
 import asyncio, sys
 from soorma_ai.adapters.models import LiteLLMReasoner

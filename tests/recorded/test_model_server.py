@@ -1,4 +1,4 @@
-"""The scripted model answers in the shape that it was asked for, and fast enough for hundreds of calls."""
+"""The scripted model server answers in the requested shape, fast enough for hundreds of calls."""
 
 import asyncio
 import http.client
@@ -15,14 +15,14 @@ from soorma_ai.testing.model_server import ModelServer, Reply
 TOOL = {"type": "function", "function": {"name": "Decision", "parameters": {}}}
 
 
-def asked(server: ModelServer, body: dict[str, Any], path: str = "/chat/completions") -> httpx.Response:
+def post_to(server: ModelServer, body: dict[str, Any], path: str = "/chat/completions") -> httpx.Response:
     return httpx.post(server.url + path, json={"model": "m", "messages": [], **body}, timeout=5)
 
 
-def test_the_answer_has_the_shape_that_was_asked_for() -> None:
+def test_the_answer_has_the_requested_shape() -> None:
     with ModelServer(lambda _: Reply('{"a": 1}', usage=(7, 5))) as server:
-        content = asked(server, {"response_format": {"type": "json_schema"}}).json()
-        called = asked(server, {"tools": [TOOL]}).json()
+        content = post_to(server, {"response_format": {"type": "json_schema"}}).json()
+        called = post_to(server, {"tools": [TOOL]}).json()
     assert content["choices"][0]["message"]["content"] == '{"a": 1}'
     assert content["choices"][0]["finish_reason"] == "stop"
     assert content["usage"] == {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
@@ -32,19 +32,19 @@ def test_the_answer_has_the_shape_that_was_asked_for() -> None:
     assert [body["model"] for body in server.requests] == ["m", "m"]
 
 
-def test_a_raw_reply_is_sent_as_it_stands() -> None:
+def test_a_raw_reply_is_sent_unchanged() -> None:
     with ModelServer(lambda _: Reply(raw="<html>", status=503, headers={"retry-after": "9"})) as server:
-        answer = asked(server, {})
+        answer = post_to(server, {})
     assert (answer.status_code, answer.text, answer.headers["retry-after"]) == (503, "<html>", "9")
 
 
-def test_another_path_is_not_found_and_not_the_models_business() -> None:
+def test_another_path_is_not_found_and_not_recorded() -> None:
     with ModelServer(lambda _: Reply("x")) as server:
-        assert asked(server, {}, "/embeddings").status_code == 404
+        assert post_to(server, {}, "/embeddings").status_code == 404
     assert server.requests == []
 
 
-def test_what_the_script_raises_reaches_the_test() -> None:
+def test_an_exception_of_the_script_reaches_the_test() -> None:
     def respond(_: object) -> Reply:
         raise ZeroDivisionError("in the script")
 
@@ -53,10 +53,10 @@ def test_what_the_script_raises_reaches_the_test() -> None:
         ModelServer(respond) as server,
         pytest.raises(httpx.HTTPError),
     ):
-        asked(server, {})
+        post_to(server, {})
 
 
-def test_after_closing_nothing_is_answered_on_connections_that_were_open() -> None:
+def test_a_closed_server_answers_no_open_connection() -> None:
     with ModelServer(lambda _: Reply("x")) as server:
         host = server.url.removeprefix("http://").partition("/")[0]
         connection = http.client.HTTPConnection(host, timeout=5)
@@ -64,14 +64,14 @@ def test_after_closing_nothing_is_answered_on_connections_that_were_open() -> No
         assert connection.getresponse().read()
     with pytest.raises(OSError):
         connection.sock.sendall(b"POST / HTTP/1.1\r\n\r\n")
-        assert connection.sock.recv(1) == b"", "nothing is answered"
+        assert connection.sock.recv(1) == b"", "no answer comes"
         raise ConnectionResetError
     connection.close()
     with pytest.raises(ConfigError, match="not running"):
         _ = server.url
 
 
-async def test_it_stands_hundreds_of_calls() -> None:
+async def test_it_serves_hundreds_of_calls() -> None:
     async def ask(client: httpx.AsyncClient, worker: int) -> list[str]:
         names = [f"{worker}-{number}" for number in range(100)]
         answers = [await client.post(f"{server.url}/chat/completions", json={"model": name}) for name in names]

@@ -1,4 +1,4 @@
-"""Bodies of litellm for Bedrock's Converse and OpenAI's Responses: they hold the question, the form and the room."""
+"""Requests through litellm to Bedrock's Converse and OpenAI's Responses: question, form and token limit."""
 
 import json
 from collections.abc import Generator
@@ -49,7 +49,7 @@ def respond(body: JsonObject) -> JsonObject:
 
 
 class Provider:
-    """A server of both wires; `seen` are the bodies."""
+    """A server with both protocols; `seen` are the request bodies."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -98,27 +98,27 @@ def is_form(schema: Any) -> bool:
 
 
 @pytest.mark.parametrize(("model", "mode"), [(OLDER, "json_schema"), (OLDER, "tools"), (NEWER, "tools")])
-async def test_converse_is_asked_by_a_tool(provider: Provider, model: str, mode: str) -> None:
+async def test_converse_gets_a_tool(provider: Provider, model: str, mode: str) -> None:
     body = await body_for(provider, model, mode)
     (tool,) = body["toolConfig"]["tools"]
     assert is_form(tool["toolSpec"]["inputSchema"]["json"]) and body["toolConfig"]["toolChoice"]
     assert body["inferenceConfig"] == {"maxTokens": 4096}
 
 
-async def test_converse_is_asked_by_a_schema_where_its_model_takes_one(provider: Provider) -> None:
+async def test_converse_gets_a_schema_if_its_model_accepts_one(provider: Provider) -> None:
     body = await body_for(provider, NEWER, "json_schema")
     told = body["outputConfig"]["textFormat"]
     assert told["type"] == "json_schema" and is_form(told["structure"]["jsonSchema"]["schema"])
 
 
-async def test_responses_are_asked_by_a_strict_schema(provider: Provider) -> None:
+async def test_responses_get_a_strict_schema(provider: Provider) -> None:
     body = await body_for(provider, RESPONSES, "json_schema")
     told = body["text"]["format"]
     assert (told["type"], told["strict"], body["max_output_tokens"]) == ("json_schema", True, 4096)
     assert is_form(told["schema"])
 
 
-async def test_responses_are_asked_by_one_tool(provider: Provider) -> None:
+async def test_responses_get_one_required_tool(provider: Provider) -> None:
     body = await body_for(provider, RESPONSES, "tools")
     (tool,) = body["tools"]
     assert (tool["name"], body["tool_choice"], body["parallel_tool_calls"]) == ("Decision", "required", False)
@@ -126,6 +126,6 @@ async def test_responses_are_asked_by_one_tool(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("model", [OLDER, NEWER, RESPONSES])
-async def test_the_third_form_needs_neither(provider: Provider, model: str) -> None:
+async def test_the_markdown_form_needs_neither_tool_nor_schema(provider: Provider, model: str) -> None:
     body = await body_for(provider, model, "md_json")
     assert not {"toolConfig", "outputConfig", "tools", "text"} & {name for name, value in body.items() if value}

@@ -1,4 +1,4 @@
-"""A planner's model, by its name: a whole plan through the real client over real HTTP."""
+"""A planner's model by name: a whole plan through the real client over real HTTP."""
 
 import json
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import complete
 
 NOTHING: JsonObject = {"default_next": None, "outcome": None, "result": None}
-# As a strict provider must spell it: every option is there, null where it is not used.
+# The form of a strict provider: every option, null if unused.
 PLAN: JsonObject = {
     "reasoning": "It is counted, and that is all.",
     "initial_state": "counting",
@@ -69,7 +69,7 @@ def counter(api_base: str | None = None) -> Planner:
     return planner
 
 
-async def test_a_plan_is_drawn_by_the_model_that_is_named(tmp_path: Path) -> None:
+async def test_a_plan_is_drawn_by_the_named_model(tmp_path: Path) -> None:
     stock = Tool("stock")
 
     @stock.on_invoke("stock.count", payload_schema=COUNT)
@@ -88,7 +88,7 @@ async def test_a_plan_is_drawn_by_the_model_that_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("finish_reasons", "plan_ends"), [((), "failed"), (["done"], "completed")])
-async def test_a_planner_may_name_ends_of_answers_that_are_good(
+async def test_a_planners_finish_reasons_decide_on_good_endings(
     tmp_path: Path, finish_reasons: Sequence[str], plan_ends: str
 ) -> None:
     said = Reply(json.dumps(complete({"ok": True})), finish="done")
@@ -107,9 +107,7 @@ async def test_a_planner_may_name_ends_of_answers_that_are_good(
     assert len(server.requests) == (1 if finish_reasons else 2)
 
 
-async def test_a_model_that_cannot_be_reached_for_want_of_a_key_is_told_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_model_without_a_key_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
         with pytest.raises(ConfigError, match="OPENAI_API_KEY"):

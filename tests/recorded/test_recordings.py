@@ -1,5 +1,5 @@
-"""Answers that real providers gave, sent again as they were on their own providers' paths: each is understood, or is a
-typed error; and a right decision put into its place is taken exactly where its envelope is good."""
+"""Answers of real providers, sent again unchanged on their own paths: each is read, or is a typed error; and a valid
+decision in its place is accepted exactly if its envelope is good."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ FILE = Path(__file__).parents[3] / "shared" / "data" / "recordings-dev" / "recor
 BY_STATUS = {401: ModelBlocked, 403: ModelBlocked, 404: ModelBlocked, 429: RateLimited}
 AWS = {"aws_access_key_id": "key", "aws_secret_access_key": "key", "aws_region_name": "us-east-1"}
 OPENAI = "openai/gpt-4o"
-# Models that are called on a path, by what its url holds and who is behind it.
+# Models by the pattern of a recorded URL.
 MODELS = {
     r"openai\.azure\.com.*/chat/completions": "azure/gpt-4o",
     r"api\.groq\.com.*/chat/completions": "groq/llama-3.3-70b-versatile",
@@ -51,9 +51,9 @@ MODELS = {
     r"/api/chat$": "ollama_chat/llama3",
 }
 GOOD = {"stop", "tool_calls", "end_turn", "tool_use", "STOP"}
-# Of a stream of these litellm tells nothing, or a beginning.
+# litellm returns nothing, or only a start, of a stream of these providers.
 UNTOLD = ("azure", "groq", "snowflake")
-# What only litellm sees otherwise: a tool of the provider's own is a call to it, and one spelling of calls is none.
+# Differences of litellm alone: a provider's own tool counts as a call, and one form of calls is not read.
 OTHERWISE = {
     "anthropic test_anthropic_advisor_tool_redacted.yaml#0": {"advisor"},
     "snowflake test_snowflake_tool_calling.yaml#0": {ModelUnavailable},
@@ -83,7 +83,7 @@ class Recording:
 
     @property
     def errors(self) -> set[type[BaseException]]:
-        """The classes a reader of the recording would accept; none where it is an answer."""
+        """The acceptable error classes of a recording; empty for an answer."""
         if self.row["status"] != 200:
             return {BY_STATUS.get(self.row["status"], ConfigError), SchemaRejected}
         if "refusal" in self.features:
@@ -128,7 +128,7 @@ def call(recording: Recording, base: str) -> ProviderCall:
 
 
 def read(arguments: object) -> object:
-    """The arguments of a call, which providers send as an object or as text."""
+    """The arguments of a call: an object, or the same as text."""
     try:
         return json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
     except ValueError:
@@ -138,7 +138,7 @@ def read(arguments: object) -> object:
 @needs_recordings
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("recording", recordings(), ids=name)
-async def test_a_recorded_answer_holds_the_calls_that_it_held_or_is_a_typed_error(recording: Recording) -> None:
+async def test_a_recorded_answer_has_its_recorded_calls_or_is_a_typed_error(recording: Recording) -> None:
     transport = Direct() if recording.is_direct else ThroughLiteLLM()
     expect = recording.row["expect"]
     with RawServer(recording.reply) as server:
@@ -158,7 +158,7 @@ async def test_a_recorded_answer_holds_the_calls_that_it_held_or_is_a_typed_erro
 
 
 def with_decision(body: Json) -> Json:
-    """The answer with a right decision in the place of what was said."""
+    """The answer with a valid decision in place of its content."""
     text: Json = {"text": SAID}
     if follow(body, ["choices", 0, "message"], None) is not None:
         cast(Any, body)["choices"][0]["message"] = {"role": "assistant", "content": SAID}
@@ -177,7 +177,7 @@ def with_decision(body: Json) -> Json:
 @needs_recordings
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("recording", [one for one in recordings() if one.is_direct or one.model != OPENAI], ids=name)
-async def test_a_right_decision_is_taken_exactly_where_the_envelope_is_good(recording: Recording) -> None:
+async def test_a_valid_decision_is_accepted_exactly_if_its_envelope_is_good(recording: Recording) -> None:
     try:
         body = with_decision(json.loads(recording.row["response"]))
     except ValueError:
@@ -200,7 +200,7 @@ async def test_a_right_decision_is_taken_exactly_where_the_envelope_is_good(reco
 
 
 @needs_recordings
-def test_the_recordings_are_of_many_providers() -> None:
+def test_the_recordings_come_from_many_providers() -> None:
     known = recordings()
     assert len(known) > 120
     assert len({recording.model for recording in known}) >= 10

@@ -1,4 +1,4 @@
-"""A form that a provider refuses: the next one is asked for, once, and what is known is remembered."""
+"""Refused forms of an answer: the next form is used, each is tried once, and the result is remembered."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from soorma_ai.errors import ConfigError, ModelBlocked, ModelUnavailable
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.model_server import ModelServer, Reply, Respond, failure
 
-# What each provider says to a form that it does not take: status, words, and the wire that brings them.
+# Refusals of each provider: a model for its protocol, a status and a message.
 REFUSALS = {
     "openai": ("openai/gpt-4o", failure(400, "Invalid schema for response_format 'Decision'")),
     "anthropic extra": ("anthropic/claude-sonnet-4-5", failure(400, "output_format: Extra inputs are not permitted")),
@@ -30,7 +30,7 @@ REFUSALS = {
 
 
 def mode_of(body: Mapping[str, Any]) -> str:
-    """Return the form in which a request asks for its answer, on any wire."""
+    """Return the requested form of an answer, in any protocol."""
     config = body.get("generationConfig", {})
     if body.get("tools"):
         return "tools"
@@ -49,7 +49,7 @@ def over(model: str, server: ModelServer, **options: Any) -> LiteLLMReasoner:
 
 
 @pytest.mark.parametrize("case", [*REFUSALS])
-async def test_a_form_that_is_refused_is_followed_by_the_next_and_asked_for_once(case: str) -> None:
+async def test_after_a_refused_form_the_next_is_used_and_the_first_never_tried_again(case: str) -> None:
     model, refusal = REFUSALS[case]
     with ModelServer(takes("tools", "md_json", refusal=refusal)) as server:
         asked = over(model, server)
@@ -69,7 +69,7 @@ async def test_json_in_markdown_is_the_third_form(way: Way) -> None:
         assert [mode_of(body) for body in server.requests] == ["json_schema", "tools", "md_json", "md_json"]
 
 
-async def test_where_every_form_is_refused_all_are_tried_again_and_the_set_up_is_named() -> None:
+async def test_after_refusals_of_every_form_all_are_tried_again_with_a_config_error() -> None:
     with ModelServer(always(failure(400, "Invalid schema"))) as server:
         asked = reasoner(server)
         for _ in range(2):
@@ -78,7 +78,7 @@ async def test_where_every_form_is_refused_all_are_tried_again_and_the_set_up_is
         assert len(server.requests) == 6
 
 
-async def test_the_reasoners_of_a_process_share_what_they_know_of_an_address() -> None:
+async def test_the_reasoners_of_a_process_share_the_memory_of_an_address() -> None:
     memory = FormMemory()
     refusal = failure(400, "Invalid schema for response_format")
     with ModelServer(takes("tools", refusal=refusal)) as one, ModelServer(takes("tools", refusal=refusal)) as other:
@@ -89,7 +89,7 @@ async def test_the_reasoners_of_a_process_share_what_they_know_of_an_address() -
 
 
 @by_both_ways
-async def test_a_server_that_answers_prose_under_a_form_loses_it_after_three_times(way: Way) -> None:
+async def test_a_form_with_three_answers_in_prose_is_dropped(way: Way) -> None:
     prose = Reply("I would reserve it first.")
     with ModelServer(lambda body: Reply(SAID) if mode_of(body) == "tools" else prose) as server:
         memory = FormMemory()
@@ -99,7 +99,7 @@ async def test_a_server_that_answers_prose_under_a_form_loses_it_after_three_tim
         assert (await memory.of(MODEL, server.url)).refused == {"json_schema": PROSE}
 
 
-async def test_a_good_answer_begins_the_count_of_prose_anew() -> None:
+async def test_a_good_answer_resets_the_count_of_prose() -> None:
     prose = Reply("Hm.")
     with ModelServer(in_turn(prose, prose, Reply(SAID), prose, prose, Reply(SAID))) as server:
         asked = reasoner(server)
@@ -116,7 +116,7 @@ OTHER_NAME = failure(
 
 
 @by_both_ways
-async def test_a_parameter_that_a_provider_names_instead_is_sent_from_then_on(way: Way) -> None:
+async def test_a_parameter_name_proposed_by_the_provider_is_used_from_then_on(way: Way) -> None:
     def respond(body: JsonObject) -> Reply:
         return Reply(SAID) if "max_completion_tokens" in body else OTHER_NAME
 
@@ -127,7 +127,7 @@ async def test_a_parameter_that_a_provider_names_instead_is_sent_from_then_on(wa
         assert ["max_tokens" in body for body in server.requests] == [True, False, False, False]
 
 
-async def test_a_provider_that_refuses_both_names_is_a_matter_of_the_set_up() -> None:
+async def test_a_provider_that_refuses_both_names_is_a_config_error() -> None:
     back = failure(400, "'max_completion_tokens' is not supported. Use 'max_tokens' instead.")
     with ModelServer(lambda body: back if "max_completion_tokens" in body else OTHER_NAME) as server:
         with pytest.raises(ConfigError, match="does not accept the request"):
@@ -138,7 +138,7 @@ async def test_a_provider_that_refuses_both_names_is_a_matter_of_the_set_up() ->
 @pytest.mark.parametrize(
     ("reply", "error"), [(failure(500, "boom"), ModelUnavailable), (failure(404, "model_not_found"), ModelBlocked)]
 )
-async def test_no_other_failure_costs_a_form(reply: Reply, error: type[Exception]) -> None:
+async def test_no_other_failure_drops_a_form(reply: Reply, error: type[Exception]) -> None:
     memory = FormMemory()
     with ModelServer(always(reply)) as server:
         with pytest.raises(error):
@@ -146,7 +146,7 @@ async def test_no_other_failure_costs_a_form(reply: Reply, error: type[Exception
         assert not (await memory.of(MODEL, server.url)).refused
 
 
-class Kept:
+class StoredForms:
     def __init__(self) -> None:
         self.forms: dict[str, JsonObject] = {}
 
@@ -157,8 +157,8 @@ class Kept:
         self.forms[model] = known
 
 
-async def test_what_is_kept_is_known_to_the_next_process_without_a_key_in_its_address() -> None:
-    kept, refusal = Kept(), failure(400, "Invalid schema for response_format")
+async def test_the_next_process_knows_the_stored_forms_by_an_address_without_password() -> None:
+    kept, refusal = StoredForms(), failure(400, "Invalid schema for response_format")
     with ModelServer(takes("tools", refusal=refusal)) as server:
         base = server.url.replace("://", "://user:secret@")
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""A selector's model, by its name: a choice through the real client over real HTTP."""
+"""A selector's model by name: a choice through the real client over real HTTP."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ COUNT: JsonObject = {
     "required": ["sku"],
     "additionalProperties": False,
 }
-# As a strict provider must spell it: null where an option is not used.
+# The form of a strict provider: null for an unused option.
 CHOICE = {"reasoning": "It counts.", "step": {"action": "publish:stock.count", "data": {"sku": "A", "shelf": None}}}
 PATIENCE = 60
 
@@ -41,7 +41,7 @@ def stock() -> Tool:
     return tool
 
 
-async def test_an_event_is_chosen_by_the_model_that_is_named(tmp_path: Path) -> None:
+async def test_an_event_is_chosen_by_the_named_model(tmp_path: Path) -> None:
     with ModelServer(in_turn(Reply(json.dumps(CHOICE)))) as server:
         async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
             await platform.start(guide(MODEL, server.url), stock())
@@ -49,8 +49,8 @@ async def test_an_event_is_chosen_by_the_model_that_is_named(tmp_path: Path) -> 
     assert chosen["result"] == {"event_type": "stock.count", "data": {"sku": "A"}, "reasoning": "It counts."}
 
 
-async def test_a_model_that_nobody_knows_is_told_to_the_requester(tmp_path: Path) -> None:
+async def test_an_unknown_model_is_reported_to_the_requester(tmp_path: Path) -> None:
     async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
-        await platform.start(guide("nobody/knows"), stock())
+        await platform.start(guide("unknown/model"), stock())
         told = await platform.request("wish.made", {}, timeout=PATIENCE)
-    assert told["error"]["code"] == "model_blocked" and "unknown model 'nobody/knows'" in told["error"]["message"]
+    assert told["error"]["code"] == "model_blocked" and "unknown model 'unknown/model'" in told["error"]["message"]

@@ -1,1 +1,1 @@
-"""Every code sample of the seed documents is a test, or says why it is none: see `table.py`."""
+"""Tests of every code sample of the seed documents; `table.py` has the reason for each sample without one."""

@@ -1,4 +1,4 @@
-"""An agent that does what a sample shows outside any handler."""
+"""An agent that runs a sample's code inside a handler."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,7 +11,7 @@ Act = Callable[[PlatformContext], Awaitable[Any]]
 
 
 async def act(platform: Platform, does: Act, *, plan_id: str | None = None) -> Any:
-    """What `does` gives inside a handler, once all that it recorded has happened."""
+    """The result of `does` inside a handler, after the commit of its effects."""
     caller = Agent("caller")
     given: list[Any] = []
 
@@ -31,8 +31,8 @@ async def act(platform: Platform, does: Act, *, plan_id: str | None = None) -> A
     return given[0]
 
 
-async def sent(platform: Platform, *types: str) -> list[Any]:
-    """The events of these types, once there is one of each."""
+async def sent_events(platform: Platform, *types: str) -> list[Any]:
+    """The events of these types, after at least one of each."""
 
     async def all_there() -> list[Any]:
         rows = await platform.services.store.events.events(limit=1000)

@@ -1,4 +1,4 @@
-"""The seed documents, as they are on the disk beside the project: their code blocks, and those as comparable lines."""
+"""The seed documents beside the project: their code blocks, and the code as comparable lines."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ _AFTER = re.compile("^# After.*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """`number` counts the fenced blocks of a document from 1, whatever their language."""
+    """A fenced block; `number` counts the blocks of a document from 1, in any language."""
 
     document: str
     number: int
@@ -53,7 +53,7 @@ def _blocks(path: Path) -> Iterator[Block]:
 
 
 def tables() -> set[tuple[str, str]]:
-    """Document and first row of each printed table outside of fences."""
+    """Document and first row of each printed table outside fences."""
     return {found for path in sorted(SEEDS.glob("*.md")) for found in _tables(path)}
 
 
@@ -64,8 +64,8 @@ def _tables(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def tree_of(text: str, as_python: Iterable[tuple[str, str]] = ()) -> ast.Module:
-    """Of a block that shows how something was before, only what is after. `as_python` says what has to stand for what
-    so that Python can read it."""
+    """The syntax tree of a block; of a comparison before and after, only the second part. `as_python` replaces text for
+    the parser."""
     before, *after = _AFTER.split(text, maxsplit=1)
     shown = after[0] if after else before
     for part, becomes in as_python:
@@ -77,14 +77,14 @@ def tree_of(text: str, as_python: Iterable[tuple[str, str]] = ()) -> ast.Module:
 
 
 def lines_of(nodes: Iterable[ast.AST]) -> list[str]:
-    """As Python itself writes them: one line for each simple statement, without comments and docstrings, so that
-    what differs is more than spelling."""
+    """Lines in Python's own form: one for each simple statement, without comments and docstrings, so
+    differences of format do not count."""
     written = (ast.unparse(_without_docstrings(node)).splitlines() for node in nodes)
     return [line.strip() for lines in written for line in lines if line.strip()]
 
 
 def line_of(text: str) -> str:
-    """One line of a table, as `lines_of` writes it. It may be the head of a statement, or a decorator."""
+    """One line of a table in the form of `lines_of`; also the head of a statement, or a decorator."""
     bare = text.strip()
     if bare.startswith("@"):
         return lines_of(tree_of(f"{bare}\ndef decorated(): ...").body)[0]
@@ -97,7 +97,7 @@ def line_of(text: str) -> str:
 
 
 def functions_of(tree: ast.AST) -> dict[str, list[str]]:
-    """The lines of every function in it, by name; of several of one name, one after the other."""
+    """The lines of every function by name; functions of one name are joined."""
     found: dict[str, list[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""The names of the seed documents that are missing here, each with the reason."""
+"""The missing names of the seed documents, each with the reason."""
 
 from seeds.names import SKETCHES
 from soorma_ai.features.phases.hooks import REPLACED_HELPERS

@@ -1,12 +1,12 @@
-"""What can be said of one code block of a seed document."""
+"""Kinds of statements about one code block of a seed document."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Change:
-    """A line of the sample that its test has otherwise, and why. `seed` is '' for a line that the test adds to one of
-    the sample's own functions, `ours` is '' for one that it leaves out."""
+    """A changed line of a sample, with the reason. `seed` is '' for a line added by the test to one of
+    the sample's own functions, `ours` is '' for a line left out."""
 
     seed: str
     ours: str
@@ -14,9 +14,9 @@ class Change:
 
 
 class Runs:
-    """Its tests, by their paths from `tests`, run the sample's own code, all of it but what is `changed`. The code is
-    in them, or in the functions `within` that they call. `as_python` says what has to stand for what so that Python can
-    read the sample at all. `otherwise` is what it does in another way than the document says, without another line."""
+    """Tests, by their paths from `tests`, run the sample's own code except the `changed` lines. The code is
+    in them, or in their functions `within`. `as_python` replaces text for the parser.
+    `otherwise` names other behaviour of the same lines."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class Runs:
 
 @dataclass(frozen=True)
 class Names:
-    """It sketches classes, or a method of the class `of`. Their public names are looked up (`names.py`, which lists
-    those that differ); `tests` show what the bodies are to do. `otherwise` is what ours do in another way, and why."""
+    """A sketch of classes, or of a method of the class `of`. Their public names are looked up (`names.py` lists
+    the differences); `tests` show the behaviour. `otherwise` names other behaviour, with the reason."""
 
     tests: tuple[str, ...] = ()
     otherwise: str = ""
@@ -43,7 +43,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Shown:
-    """Its tests show what it says, without its code, and `why` tells the reason."""
+    """Tests show the statement of a block without its code; `why` is the reason."""
 
     tests: tuple[str, ...]
     why: str
@@ -59,7 +59,7 @@ How = Runs | Names | Shown | NotRun
 
 @dataclass(frozen=True)
 class Sample:
-    """`number` counts the fenced blocks of the document from 1; `heading` is the one that it stands under."""
+    """A block of a document; `number` counts its fenced blocks from 1, `heading` is the heading above."""
 
     document: str
     number: int

@@ -1,4 +1,4 @@
-"""The public names that the seed documents sketch, and where ours differ."""
+"""The public names sketched by the seed documents, and the differences here."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ FRAMEWORK = "the framework makes it from the delivery in hand"
 
 @dataclass(frozen=True)
 class Sketch:
-    """`ours` is where in `soorma_ai` the class is. `has` names its members, each method with its parameters.
+    """A sketched class. `ours` is its path in `soorma_ai`. `has` names its members, each method with its parameters.
 
-    `differs` says why something is not there: a 'member', a parameter as 'member(parameter)', or, as 'member()', that
-    one of the two is a coroutine and the other is none. A class that is not there has only `why`.
+    `differs` has the reason for each difference: a missing 'member', a missing parameter as 'member(parameter)', or, as
+    'member()', a coroutine on one side only. A missing class has only `why`.
     """
 
     ours: str

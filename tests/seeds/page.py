@@ -1,4 +1,4 @@
-"""The page for readers of the seed documents, made of the tables. `python tests/seeds/page.py` writes it."""
+"""The page for readers of the seed documents, generated from the tables: `python tests/seeds/page.py`."""
 
 import sys
 from collections.abc import Iterator

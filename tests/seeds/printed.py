@@ -1,4 +1,4 @@
-"""The names that the code blocks of the seed documents print, and the names that there are here."""
+"""The names in the code blocks of the seed documents, and the names of this package."""
 
 import ast
 import builtins
@@ -18,7 +18,7 @@ from seeds.documents import Block, tree_of
 from seeds.names import SKETCHES, Sketch
 from soorma_ai.kernel.domain.events import EventEnvelope
 
-# Modules of ours whose public classes a reader meets without importing them by name.
+# Modules with public classes outside the package's top-level names.
 _MET = (
     "agents.contexts.platform",
     "agents.contexts.memory",
@@ -31,7 +31,7 @@ _MET = (
 )
 
 
-# By these the documents call an agent, a context or a client: what is asked of it must be its own.
+# Variable names of agents, contexts and clients in the documents: their members must exist.
 _CALLED = {
     "agent": "Agent",
     "tool": "Tool",
@@ -48,7 +48,7 @@ _CALLED = {
 }
 
 
-# What Python and its libraries have.
+# Names of Python and its libraries.
 _PYTHON = frozenset(dir(builtins)) | {
     *("typing", "List", "Dict", "Optional", "Any", "Callable", "Union", "Literal", "AsyncGenerator", "from", "import"),
     *("dataclass", "dataclasses", "field", "default_factory", "pydantic", "BaseModel", "Field", "Enum", "uuid4"),
@@ -58,8 +58,8 @@ _OWNERS = {**_CALLED, **{name: name for name, sketch in SKETCHES.items() if sket
 
 
 def names_in(block: Block, as_python: Iterable[tuple[str, str]] = ()) -> set[str]:
-    """The names that a block takes for given: of what it calls, imports, asks for and hands over. Its own variables,
-    functions and parameters are no names of anybody else."""
+    """The foreign names in a block: calls, imports, attributes and arguments. Its own variables,
+    functions and parameters are left out."""
     try:
         tree = tree_of(block.text, as_python)
     except (SyntaxError, AssertionError):
@@ -108,7 +108,7 @@ def _made(node: ast.AST) -> Iterator[str]:
 
 
 def _tokens(text: str) -> set[str]:
-    """Every name of a block that is no Python as a whole: where one cannot be told from another, all of them."""
+    """Every name of a block that Python cannot parse."""
     found = set[str]()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -142,7 +142,7 @@ def kind_of(sketch: Sketch) -> Any:
 
 @cache
 def names_here() -> frozenset[str]:
-    """Every public name of the package: what it exports, the members of that, and what these are called with."""
+    """Every public name of the package: its exports, their members, and the parameters of those."""
     exported: list[Any] = [getattr(soorma_ai, name) for name in soorma_ai.__all__]  # type: ignore[attr-defined]
     met = [import_module(f"soorma_ai.{module}") for module in _MET]
     kinds = [one for one in exported if inspect.isclass(one)]

@@ -1,6 +1,6 @@
-"""Every code block of the seed documents: the test that runs it and the lines changed for it, or why none does.
+"""Every code block of the seed documents: its test with the changed lines, or the reason for none.
 
-Where pages disagree, the one with the later date counts; of pages of one date, `sdk-refactoring-plan` does.
+Of contradicting pages the one with the later date counts; of pages of one date, `sdk-refactoring-plan`.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ WATCHED = "`...` is filled in, so that the test sees the event"
 
 
 def tests_in(file: str) -> Callable[..., tuple[str, ...]]:
-    """A function that makes paths of the names of tests in `file`."""
+    """Return a function from names of tests in `file` to their paths."""
     return lambda *names: tuple(f"seeds/test_{file}.py::{name}" for name in names)
 
 
@@ -28,8 +28,8 @@ tools, workers, planners, people, bus, registry, gateway = map(
 )
 
 
-def filled(seed: str, *parts: str, why: str = FILLED) -> Change:
-    """A line each `...` of which is one of `parts`."""
+def fill_in(seed: str, *parts: str, why: str = FILLED) -> Change:
+    """A line with `parts` in place of each `...`."""
     ours = seed
     for part in parts:
         ours = ours.replace("...", part, 1)
@@ -37,11 +37,11 @@ def filled(seed: str, *parts: str, why: str = FILLED) -> Change:
 
 
 def flow(*names: str) -> tuple[str, ...]:
-    """'tasks::test_name'."""
+    """Paths of tests in `tests/flow`, from 'tasks::test_name'."""
     return tuple(f"flow/test_{name.replace('::', '.py::')}" for name in names)
 
 
-# What several documents show.
+# Samples in several documents.
 
 DECLARED_CALCULATOR = Runs(tools("test_a_declared_calculator_calculates"))
 CALLER_OF_A_TOOL = Runs(
@@ -67,28 +67,28 @@ TASK = Names(
     workers(
         "test_task_context_save_restore",
         "test_worker_delegates_to_sub_agent",
-        "test_three_analyses_at_once_are_one_result",
+        "test_three_parallel_analyses_become_one_result",
     ),
     "the reply carries the reply key of the request, and the task's id in its data; each of several sub-tasks of one "
     "type gets its own data; a sub-task that failed has ended, too, so nothing waits for it for ever",
 )
 RESULT = Names(
-    workers("test_an_order_is_processed_when_the_stock_is_reserved"),
+    workers("test_an_order_is_processed_after_the_reservation_of_its_stock"),
     "nothing is looked up: a result comes with its waiting task",
 )
 ON_TASK = Names(
-    workers("test_a_worker_says_itself_that_it_is_done"),
+    workers("test_a_worker_completes_its_task_itself"),
     "a result is known by its request, on the topic named there; a task fails if its handler leaves no open wait",
 )
 ONE_SUB_TASK = (
-    filled(
+    fill_in(
         "await task.delegate(...)",
         '"web.search.requested", {"query": "more"}, "web.search.completed"',
         why=f"{FILLED}; it is not reached, since a task with one sub-task is complete when that is answered",
     ),
 )
 FAN_IN = (
-    filled(
+    fill_in(
         'await task.complete(result={"sentiment": aggregated[...]["result"], '
         '"entities": aggregated[...]["result"], "topics": aggregated[...]["result"]})',
         'ids["sentiment.analyze"]',
@@ -134,13 +134,13 @@ WORKER_MODEL: Rows = (
     (
         6,
         "Sequential Delegation",
-        Runs(workers("test_a_researcher_delegates_and_completes_with_what_came"), *ONE_SUB_TASK),
+        Runs(workers("test_a_researcher_delegates_and_completes_with_the_result"), *ONE_SUB_TASK),
     ),
     (
         7,
         "Parallel Fan-out / Fan-in",
         Runs(
-            workers("test_three_analyses_at_once_are_one_result"),
+            workers("test_three_parallel_analyses_become_one_result"),
             *FAN_IN,
             Change(
                 '@worker.on_result(event_type="topic.classify")',
@@ -157,12 +157,12 @@ WORKER_MODEL: Rows = (
                 *workers(
                     "test_task_context_save_restore",
                     "test_worker_delegates_to_sub_agent",
-                    "test_a_researcher_delegates_and_completes_with_what_came",
+                    "test_a_researcher_delegates_and_completes_with_the_result",
                 ),
-                *flow("tasks::test_one_after_the_other"),
+                *flow("tasks::test_a_worker_asks_for_one_part_after_the_other"),
                 *workers(
-                    "test_an_order_is_fulfilled_when_both_services_have_answered",
-                    "test_three_analyses_at_once_are_one_result",
+                    "test_an_order_is_fulfilled_after_answers_of_both_services",
+                    "test_three_parallel_analyses_become_one_result",
                 ),
             ),
             Change("pass", "", "four of the tests are empty; ours test their docstrings"),
@@ -185,15 +185,15 @@ SDK_REFACTORING_PLAN: Rows = (
         3,
         "Layer 1: Base Agent",
         Runs(
-            bus("test_an_agent_hears_a_fact_and_asks_for_what_follows"),
+            bus("test_an_agent_receives_a_fact_and_publishes_a_request"),
             Change("from soorma.agents import Agent", "", PACKAGE),
-            filled('agent = Agent(name="my-agent", capabilities=[...])', '"ordering"'),
+            fill_in('agent = Agent(name="my-agent", capabilities=[...])', '"ordering"'),
             Change(
                 "async def handle_order(event: Dict, context: PlatformContext):",
                 "async def handle_order(event: EventContext, context: PlatformContext):",
                 "an event is no dict: `event.data` is one",
             ),
-            filled(
+            fill_in(
                 'await context.bus.publish(topic="action-requests", event_type="inventory.check", data={...})',
                 '"order_id": event.data["order_id"]',
             ),
@@ -205,16 +205,16 @@ SDK_REFACTORING_PLAN: Rows = (
         Runs(
             tools("test_a_tool_of_layer_2_returns_its_result"),
             Change("from soorma.agents import Tool", "", PACKAGE),
-            filled('tool = Tool(name="calculator", capabilities=[...])', '"calculate"'),
+            fill_in('tool = Tool(name="calculator", capabilities=[...])', '"calculate"'),
         ),
     ),
     (
         5,
         "Layer 3: Worker (Asynchronous)",
         Runs(
-            workers("test_a_researcher_delegates_and_completes_with_what_came"),
+            workers("test_a_researcher_delegates_and_completes_with_the_result"),
             Change("from soorma.agents import Worker", "", PACKAGE),
-            filled('worker = Worker(name="researcher", capabilities=[...])', '"research"'),
+            fill_in('worker = Worker(name="researcher", capabilities=[...])', '"research"'),
             *ONE_SUB_TASK,
         ),
     ),
@@ -222,7 +222,7 @@ SDK_REFACTORING_PLAN: Rows = (
         6,
         "Layer 4: Planner (Autonomous)",
         Runs(
-            planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
+            planners("test_a_planner_follows_the_machine_drawn_by_its_model"),
             Change("from soorma.agents import Planner", "", PACKAGE),
             Change(
                 'planner = Planner(name="research-planner", capabilities=[...])',
@@ -236,7 +236,7 @@ SDK_REFACTORING_PLAN: Rows = (
     (
         7,
         "3.3 Design Rationale: Why Structured/Discoverable Patterns?",
-        Runs(registry("test_a_prompt_is_given_the_schema_of_an_event")),
+        Runs(registry("test_a_prompt_gets_the_schema_of_an_event")),
     ),
     (8, "RF-SDK-001: Remove Topic Inference from BusClient", BEFORE),
     (
@@ -258,7 +258,7 @@ SDK_REFACTORING_PLAN: Rows = (
         "Convenience Methods for Request/Response Pattern",
         Runs(
             bus("test_a_request_a_response_and_an_announcement_have_their_topics"),
-            filled(
+            fill_in(
                 'await context.bus.respond(event_type="research.completed", data={"findings": [...]}, '
                 "correlation_id=request.correlation_id)",
                 '"a page"',
@@ -270,7 +270,7 @@ SDK_REFACTORING_PLAN: Rows = (
         13,
         "RF-SDK-002: Add Response Event to Action Requests",
         Runs(
-            bus("test_a_request_says_where_its_response_goes"),
+            bus("test_a_request_names_its_response_event_and_topic"),
             Change(
                 '{"id": "evt_123", "type": "research.requested", "topic": "action-requests", "data": {...}, '
                 '"correlation_id": "corr_456", "response_event": "research.completed", '
@@ -288,7 +288,7 @@ SDK_REFACTORING_PLAN: Rows = (
         "RF-SDK-003: Refactor on_event() Signature",
         Runs(
             bus("test_a_handler_names_its_topic"),
-            filled("...", "heard.append(event.topic)", why=WATCHED),
+            fill_in("...", "heard.append(event.topic)", why=WATCHED),
             as_python=(
                 (
                     '@agent.on_event("data.requested", topic="business-facts")',
@@ -299,7 +299,11 @@ SDK_REFACTORING_PLAN: Rows = (
     ),
     (16, "RF-SDK-004: Worker Async Task Model", BEFORE),
     (17, "RF-SDK-004: Worker Async Task Model", TASK),
-    (18, "RF-SDK-004: Worker Async Task Model", Runs(workers("test_three_analyses_at_once_are_one_result"), *FAN_IN)),
+    (
+        18,
+        "RF-SDK-004: Worker Async Task Model",
+        Runs(workers("test_three_parallel_analyses_become_one_result"), *FAN_IN),
+    ),
     (19, "RF-SDK-004: Worker Async Task Model", ON_TASK),
     (20, "RF-SDK-004: Worker Async Task Model", RESULT),
     (21, "RF-SDK-005: Tool Synchronous Model (Simplify)", ON_INVOKE),
@@ -309,62 +313,64 @@ SDK_REFACTORING_PLAN: Rows = (
         24,
         "RF-SDK-006: Planner on_goal() and on_transition()",
         Names(
-            planners("test_the_event_decides_which_state_follows"),
+            planners("test_the_event_decides_on_the_next_state"),
             "the goal's answer carries the goal's reply key; each step has a key of its own, and not the plan's id",
         ),
     ),
     (
         25,
         "RF-SDK-006: Planner on_goal() and on_transition()",
-        Runs(planners("test_the_event_decides_which_state_follows")),
+        Runs(planners("test_the_event_decides_on_the_next_state")),
     ),
     (
         26,
         "RF-SDK-006: Planner on_goal() and on_transition()",
         Names(
-            planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
+            planners("test_a_planner_follows_the_machine_drawn_by_its_model"),
             "on_transition is no subscription to everything: it gets the awaited events of its own plans",
         ),
     ),
     (
         27,
         "RF-SDK-007: Event Registration Tied to Agent",
-        Names(registry("test_events_belong_to_the_agent_that_registered_them"), "a capability may also be only a name"),
+        Names(
+            registry("test_events_belong_to_the_agent_with_their_registration"), "a capability may also be only a name"
+        ),
     ),
     (
         28,
         "RF-SDK-008: Agent Discovery by Capability (A2A Alignment)",
-        Names(registry("test_an_agent_is_discovered_with_the_events_by_which_it_is_asked")),
+        Names(registry("test_an_agent_is_discovered_with_its_consumed_and_produced_events")),
     ),
     (
         29,
         "A2A Gateway Pattern",
         NotRun("a drawing; `A2AGateway` serves its card and its tasks, and docs/a2a.md lists the differences"),
     ),
-    (30, "A2A Gateway Pattern", Names(gateway("test_a_task_is_a_request_and_its_reply_is_the_answer"))),
+    (30, "A2A Gateway Pattern", Names(gateway("test_a_task_becomes_a_request_and_its_reply_the_answer"))),
     (
         31,
         "RF-SDK-010: Memory SDK Alignment with Service Endpoints",
         Names(
             flow(
-                "memory::test_a_task_is_found_by_its_id_and_by_what_it_asked",
-                "memory::test_a_plan_is_found_by_what_it_asked_and_by_its_goal",
+                "memory::test_a_task_is_found_by_its_id_and_by_its_sub_tasks",
+                "memory::test_a_plan_is_found_by_its_requests_and_by_its_goal",
                 "memory::test_a_session_is_made_by_hand_or_by_its_first_plan",
-                "memory::test_a_handler_sees_what_it_did_and_others_only_when_it_is_done",
+                "memory::test_a_handler_sees_its_changes_at_once_and_others_see_them_after_its_commit",
             ),
             "a task's row goes when it ends, and only its own events change it; a goal that arrives makes its plan",
         ),
     ),
-    (32, "RF-SDK-011: Tracker via Events, Not API", Runs(bus("test_a_worker_reports_its_progress_by_an_event"))),
+    (32, "RF-SDK-011: Tracker via Events, Not API", Runs(bus("test_a_worker_reports_its_progress_with_an_event"))),
     (33, "RF-SDK-012: Common Library DTOs", BEFORE),
-    (34, "RF-SDK-012: Common Library DTOs", Names(planners("test_the_event_decides_which_state_follows"))),
-    (35, "RF-SDK-012: Common Library DTOs", Names(gateway("test_an_agent_is_told_as_a_card"))),
+    (34, "RF-SDK-012: Common Library DTOs", Names(planners("test_the_event_decides_on_the_next_state"))),
+    (35, "RF-SDK-012: Common Library DTOs", Names(gateway("test_an_agent_becomes_a_card"))),
     (36, "RF-SDK-012: Common Library DTOs", Names()),
     (
         37,
         "RF-SDK-012: Common Library DTOs",
         Names(
-            gateway("test_an_agent_is_told_as_a_card", "test_a_task_is_a_request_and_its_reply_is_the_answer"),
+            gateway("test_an_agent_becomes_a_card", "test_a_task_becomes_a_request_and_its_reply_the_answer"),
             "events are envelopes; an agent is a registration, or as the registry finds it",
         ),
     ),
@@ -373,11 +379,11 @@ SDK_REFACTORING_PLAN: Rows = (
         "6.1 Breaking Changes",
         Runs(
             bus("test_a_fact_is_published_on_its_topic_or_announced"),
-            filled(
+            fill_in(
                 'await context.bus.publish(topic="business-facts", event_type="order.created", data={...})',
                 '"order_id": "1"',
             ),
-            filled('await context.bus.announce("order.created", data={...})', '"order_id": "2"'),
+            fill_in('await context.bus.announce("order.created", data={...})', '"order_id": "2"'),
         ),
     ),
     (
@@ -394,13 +400,13 @@ SDK_REFACTORING_PLAN: Rows = (
             ),
         ),
     ),
-    (40, "6.1 Breaking Changes", Runs(workers("test_a_worker_says_itself_that_it_is_done"))),
+    (40, "6.1 Breaking Changes", Runs(workers("test_a_worker_completes_its_task_itself"))),
     (
         41,
         "6.1 Breaking Changes",
         Runs(
             workers("test_a_sub_task_is_delegated_and_not_published"),
-            filled('await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")', '"n": 1'),
+            fill_in('await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")', '"n": 1'),
         ),
     ),
     (
@@ -425,7 +431,7 @@ SDK_REFACTORING_PLAN: Rows = (
         44,
         "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
         Shown(
-            people("test_a_review_that_nobody_makes_is_a_timeout_that_the_plan_can_take"),
+            people("test_a_missing_review_is_a_timeout_with_a_transition_of_the_plan"),
             "comments only; no tracker fails the task but its own timer, and the reason is `task.timeout`",
         ),
     ),
@@ -454,12 +460,12 @@ SDK_REFACTORING_PLAN: Rows = (
 
 AGENT_PATTERNS_ARCHITECTURE: Rows = (
     (1, "Progressive Complexity", DRAWING),
-    (2, "Registration Lifecycle", Names(bus("test_only_events_of_its_type_come_to_a_handler"))),
+    (2, "Registration Lifecycle", Names(bus("test_a_handler_gets_only_events_of_its_topic_and_type"))),
     (
         3,
         "Event Subscription Model",
         Runs(
-            bus("test_only_events_of_its_type_come_to_a_handler"),
+            bus("test_a_handler_gets_only_events_of_its_topic_and_type"),
             Change(
                 'await context.bus.subscribe(topics=["action-requests"])',
                 "",
@@ -471,14 +477,14 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
     (4, "Context Injection", Names(tools("test_invocation_context_from_event"))),
     (5, "InvocationContext", INVOCATION),
     (6, "on_invoke() Decorator", ON_INVOKE),
-    (7, "Usage Example", Runs(tools("test_a_tool_with_a_named_capability_answers_whom_it_was_told"))),
+    (7, "Usage Example", Runs(tools("test_a_tool_with_a_named_capability_replies_with_the_callers_response_event"))),
     (8, "TaskContext Model", TASK),
     (
         9,
         "Worker Class with Decorators",
         Names(
             (
-                *workers("test_a_worker_says_itself_that_it_is_done"),
+                *workers("test_a_worker_completes_its_task_itself"),
                 *flow("tasks::test_a_task_is_given_to_one_worker_for_a_plan"),
             ),
             "a task given by hand goes through the inbox, and not around it",
@@ -488,27 +494,27 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
     (
         11,
         "Usage Example: Sequential Delegation",
-        Runs(workers("test_an_order_is_processed_when_the_stock_is_reserved")),
+        Runs(workers("test_an_order_is_processed_after_the_reservation_of_its_stock")),
     ),
     (
         12,
         "Usage Example: Parallel Delegation",
         Runs(
-            workers("test_an_order_is_fulfilled_when_both_services_have_answered"),
+            workers("test_an_order_is_fulfilled_after_answers_of_both_services"),
             Change("from soorma.task_context import DelegationSpec", "", PACKAGE),
         ),
     ),
     (
         13,
         "Handler-Only Event Registration (RF-SDK-022)",
-        Names(workers("test_only_what_has_a_handler_is_consumed"), of="Worker"),
+        Names(workers("test_only_events_with_a_handler_are_consumed"), of="Worker"),
     ),
-    (14, "Decorators", Names(planners("test_the_event_decides_which_state_follows"))),
+    (14, "Decorators", Names(planners("test_the_event_decides_on_the_next_state"))),
     (
         15,
         "PlanContext (State Machine)",
         Names(
-            planners("test_the_event_decides_which_state_follows"),
+            planners("test_the_event_decides_on_the_next_state"),
             as_python=tuple(
                 (f"def {name}{given}", f"def {name}(): ...")
                 for name, given in {
@@ -525,7 +531,7 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
         16,
         "ChoreographyPlanner (RF-SDK-016)",
         Runs(
-            planners("test_a_choreography_planner_reasons_and_carries_out"),
+            planners("test_a_choreography_planner_reasons_and_executes_its_decision"),
             Change("from soorma.ai.choreography import ChoreographyPlanner", "", PACKAGE),
             Change("from soorma.plan_context import PlanContext", "", PACKAGE),
             Change(
@@ -541,7 +547,7 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
         17,
         "WAIT Action for Human-in-the-Loop",
         Runs(
-            people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself"),
+            people("test_a_plan_waits_for_an_approval_and_continues_by_itself"),
             otherwise="as printed it is the author's decision, handed to `execute_decision`, and declares its event; a "
             "model may wait only for events of live agents or of the planner's `external_events`. The event is "
             "sent under the wait's id or the plan's, also as its correlation id",
@@ -579,7 +585,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         5,
         "Re-Entry Prompt Pattern",
         Shown(
-            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_done"),
             "the initial prompt is that of visit 1, since the first phase is entered as well; prompts are files",
         ),
     ),
@@ -587,7 +593,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         6,
         "Re-Entry Prompt Template",
         Shown(
-            flow("forge::test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_what_is_done"),
+            flow("forge::test_the_prompt_after_a_way_back_holds_its_phase_its_reason_and_the_work_done"),
             "it is the file `forge/reentry`, with text of people and models between fences",
         ),
     ),
@@ -597,7 +603,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Shown(
             flow(
                 "phases::test_a_person_approves_modifies_or_rejects_at_a_blocking_checkpoint",
-                "phases::test_a_person_who_rejects_may_send_the_journey_back",
+                "phases::test_a_rejection_by_a_person_may_send_the_journey_back",
                 "phases::test_only_an_answer_passes_a_checkpoint_and_no_event_does",
             ),
             "its `return` in a generator is a yield and a stop: a checkpoint is announced, and the plan goes on by "
@@ -608,7 +614,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         8,
         "Backward Transition Events",
         Shown(
-            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_done"),
             "the framework yields both whenever a backward transition is taken",
         ),
     ),
@@ -618,7 +624,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Names(
             flow(
                 "phases::test_an_exported_state_is_that_of_the_journey_and_imports_into_its_plan",
-                "phases::test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_imported",
+                "phases::test_a_state_of_another_store_goes_on_as_one_plan_after_repeated_imports",
             ),
             "an import never makes a second live plan: it goes on with the one that is there",
             of="BaseForgeAgent",
@@ -630,7 +636,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Names(
             flow(
                 "phases::test_phases_follow_each_other_and_the_last_one_ends_the_plan",
-                "phases::test_where_nothing_leads_on_the_journey_asks_what_to_do_and_does_not_spin",
+                "phases::test_a_journey_without_a_transition_asks_a_person_and_does_not_spin",
             ),
             "a journey is a plan, so one agent has many at once; where no transition holds, it waits for a message",
         ),
@@ -643,7 +649,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         14,
         "Tool Wrapping Pattern",
         Shown(
-            tools("test_who_follows_a_plan_sees_each_use_of_a_tool"),
+            tools("test_a_plans_event_stream_shows_each_use_of_a_tool"),
             "nothing is wrapped: a tool's request and its reply are events of the plan's stream",
         ),
     ),

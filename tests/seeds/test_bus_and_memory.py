@@ -1,11 +1,11 @@
-"""The samples of agents as such: events in and out, their envelope, and what a worker reports."""
+"""Samples of plain agents: events in and out, their envelope, and progress reports."""
 
 from typing import Any
 
 import pytest
 from kit import PATIENCE, planner, until
 
-from seeds.acting import act, sent
+from seeds.acting import act, sent_events
 from soorma_ai import (
     Agent,
     ConfigError,
@@ -21,7 +21,7 @@ from soorma_ai import (
 from soorma_ai.testing.scripted import complete, publish
 
 
-async def test_an_agent_hears_a_fact_and_asks_for_what_follows(platform: Platform) -> None:
+async def test_an_agent_receives_a_fact_and_publishes_a_request(platform: Platform) -> None:
     agent = Agent(name="my-agent", capabilities=["ordering"])
 
     @agent.on_event(topic="business-facts", event_type="order.placed")
@@ -32,11 +32,11 @@ async def test_an_agent_hears_a_fact_and_asks_for_what_follows(platform: Platfor
 
     await platform.start(agent)
     await platform.publish("business-facts", "order.placed", {"order_id": "A1"})
-    (asked,) = await sent(platform, "inventory.check")
+    (asked,) = await sent_events(platform, "inventory.check")
     assert (asked.topic, asked.source, asked.data) == ("action-requests", "my-agent", {"order_id": "A1"})
 
 
-async def test_only_events_of_its_type_come_to_a_handler(platform: Platform) -> None:
+async def test_a_handler_gets_only_events_of_its_topic_and_type(platform: Platform) -> None:
     agent = Agent("listener")
     heard: list[str] = []
 
@@ -52,7 +52,7 @@ async def test_only_events_of_its_type_come_to_a_handler(platform: Platform) -> 
     for event_type in ("calculate.requested", "last.requested"):
         await platform.publish("action-requests", event_type, {})
         await platform.publish("business-facts", event_type, {})
-    await sent(platform, "last.heard")
+    await sent_events(platform, "last.heard")
     await until(platform, lambda: bool(heard))
     assert heard == ["calculate.requested"]
 
@@ -109,7 +109,7 @@ async def test_a_request_a_response_and_an_announcement_have_their_topics(platfo
 
     await platform.start(tool)
     await platform.request("work.requested", {}, timeout=PATIENCE)
-    events = {event.type: event for event in await sent(platform, "research.requested", "order.placed")}
+    events = {event.type: event for event in await sent_events(platform, "research.requested", "order.placed")}
     asked = events["research.requested"]
     assert (asked.topic, asked.response_event, asked.response_topic) == (
         "action-requests",
@@ -117,8 +117,8 @@ async def test_a_request_a_response_and_an_announcement_have_their_topics(platfo
         "action-results",
     )
     assert asked.correlation_id == asked.id
-    (answer,) = await sent(platform, "research.completed")
-    (request,) = await sent(platform, "work.requested")
+    (answer,) = await sent_events(platform, "research.completed")
+    (request,) = await sent_events(platform, "work.requested")
     assert (answer.topic, answer.correlation_id) == ("action-results", request.correlation_id)
     fact = events["order.placed"]
     assert (fact.topic, fact.response_event, fact.data) == ("business-facts", None, {"order_id": "123"})
@@ -132,14 +132,14 @@ async def test_a_fact_is_published_on_its_topic_or_announced(platform: Platform)
             await context.bus.publish("order.created", {"order_id": "3"})  # type: ignore[call-arg]
 
     await act(platform, tell)
-    told = await sent(platform, "order.created")
+    told = await sent_events(platform, "order.created")
     assert [(event.topic, event.data) for event in told] == [
         ("business-facts", {"order_id": "1"}),
         ("business-facts", {"order_id": "2"}),
     ]
 
 
-async def test_a_request_says_where_its_response_goes(platform: Platform) -> None:
+async def test_a_request_names_its_response_event_and_topic(platform: Platform) -> None:
     async def ask(context: PlatformContext) -> None:
         await context.bus.publish(
             "action-requests",
@@ -150,7 +150,7 @@ async def test_a_request_says_where_its_response_goes(platform: Platform) -> Non
         )
 
     await act(platform, ask)
-    (asked,) = await sent(platform, "research.requested")
+    (asked,) = await sent_events(platform, "research.requested")
     envelope = {
         "id": asked.id,
         "type": "research.requested",
@@ -165,7 +165,7 @@ async def test_a_request_says_where_its_response_goes(platform: Platform) -> Non
     assert {name: getattr(EventEnvelope.from_json(made.to_json()), name) for name in envelope} == envelope
 
 
-async def test_a_worker_reports_its_progress_by_an_event(platform: Platform) -> None:
+async def test_a_worker_reports_its_progress_with_an_event(platform: Platform) -> None:
     worker = Worker("hands")
 
     @worker.on_task("work.requested")

@@ -33,7 +33,7 @@ TASK = A2ATask(
 
 
 @pytest.mark.parametrize(("tenant", "organization"), [(None, "soorma"), ("acme", "acme")])
-def test_an_agent_is_told_as_a_card(tenant: str | None, organization: str) -> None:
+def test_an_agent_becomes_a_card(tenant: str | None, organization: str) -> None:
     agent = Registration(
         agent="researcher",
         kind=AgentKind.WORKER,
@@ -49,7 +49,7 @@ def test_an_agent_is_told_as_a_card(tenant: str | None, organization: str) -> No
     assert card.authentication.schemes == [A2AAuthType.API_KEY]
 
 
-def test_a_task_is_a_request_and_its_reply_is_the_answer() -> None:
+def test_a_task_becomes_a_request_and_its_reply_the_answer() -> None:
     event = A2AGatewayHelper.task_to_event(TASK, "research.requested", "research.completed")
     assert (event.type, event.topic, event.source) == ("research.requested", "action-requests", "gateway")
     assert event.data == {"text": "please", "topic": "tea"}
@@ -68,7 +68,7 @@ def test_a_task_is_a_request_and_its_reply_is_the_answer() -> None:
         ({"success": False}, A2ATaskStatus.FAILED, None, "failed"),
     ],
 )
-def test_a_reply_is_told_by_how_it_went(
+def test_a_reply_becomes_a_completed_or_failed_response(
     data: dict[str, Json], status: A2ATaskStatus, said: Json, error: str | None, clock: VirtualClock
 ) -> None:
     reply = EventEnvelope(

@@ -1,4 +1,4 @@
-"""What the seed documents call things is what they are called here."""
+"""Names of the seed documents exist here under the same names."""
 
 import ast
 import inspect
@@ -21,8 +21,8 @@ PRESENT = {name: sketch for name, sketch in SKETCHES.items() if sketch.ours}
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One member of a class as a block sketches it; of a field, `parameters` is empty and `is_awaited` None."""
+class SketchedName:
+    """One member of a sketched class; a field has no `parameters`, and None for `is_awaited`."""
 
     owner: str
     member: str = ""
@@ -31,7 +31,7 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def seen() -> list[Seen]:
+def sketched_names() -> list[SketchedName]:
     if not SEEDS.is_dir():
         pytest.skip(f"no seed documents at {SEEDS}")
     shown = {(block.document, block.number): block.text for block in blocks()}
@@ -40,20 +40,20 @@ def seen() -> list[Seen]:
     return [name for tree, owner in trees for node in tree.body for name in _names_in(node, owner)]
 
 
-def _names_in(node: ast.AST, owner: str) -> Iterator[Seen]:
-    """`owner` is the class of a method that stands alone."""
+def _names_in(node: ast.AST, owner: str) -> Iterator[SketchedName]:
+    """Names in a syntax tree; `owner` is the class of a method outside a class body."""
     match node:
         case ast.ClassDef(name=name, body=body):
-            yield Seen(name)
+            yield SketchedName(name)
             for inner in body:
                 yield from _names_in(inner, name)
         case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
-            yield Seen(owner, name)
+            yield SketchedName(owner, name)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name == "__init__" or name[0] != "_":
             given = tuple(one.arg for one in node.args.args if one.arg not in ("self", "cls"))
-            yield Seen(owner, name, given, isinstance(node, ast.AsyncFunctionDef))
+            yield SketchedName(owner, name, given, isinstance(node, ast.AsyncFunctionDef))
         case ast.ImportFrom(module=str(module), names=names) if module.startswith("soorma"):
-            yield from (Seen(alias.name) for alias in names)
+            yield from (SketchedName(alias.name) for alias in names)
         case _:
             pass
 
@@ -64,7 +64,7 @@ def ours(sketch: Sketch) -> Any:
 
 
 def members(kind: Any) -> set[str]:
-    """Also what instances get when they are made."""
+    """Members of a class, with the attributes of its instances."""
     bases = [base for base in inspect.getmro(kind) if base.__module__.startswith("soorma_ai.")]
     annotated = {name for base in bases for name in getattr(base, "__annotations__", {})}
     written = {name for base in bases for name in re.findall(r"self\.(\w+)\b.* = ", inspect.getsource(base))}
@@ -75,7 +75,7 @@ def parameters(kind: Any, method: str) -> list[str]:
     return list(parameters_of(getattr(kind, method)))
 
 
-def test_every_name_of_a_sketched_class_is_here() -> None:
+def test_every_name_of_a_sketched_class_exists() -> None:
     missing = list[str]()
     for name, sketch in PRESENT.items():
         kind = ours(sketch)
@@ -90,7 +90,7 @@ def test_every_name_of_a_sketched_class_is_here() -> None:
     assert missing == []
 
 
-def test_what_differs_says_why_and_is_not_here() -> None:
+def test_a_listed_difference_has_a_reason_and_is_a_difference() -> None:
     assert [name for name, sketch in SKETCHES.items() if bool(sketch.why) is bool(sketch.ours)] == []
     assert [name for name, sketch in SKETCHES.items() if not sketch.ours and hasattr(soorma_ai, name)] == []
     here = list[str]()
@@ -104,9 +104,9 @@ def test_what_differs_says_why_and_is_not_here() -> None:
     assert here == []
 
 
-def test_every_name_that_is_sketched_is_in_the_list_and_no_other(seen: list[Seen]) -> None:
-    assert {one.owner for one in seen} == set(SKETCHES)
-    told = {(one.owner, one.member, given) for one in seen if one.member for given in ("", *one.parameters)}
+def test_the_list_has_exactly_the_sketched_names(sketched_names: list[SketchedName]) -> None:
+    assert {one.owner for one in sketched_names} == set(SKETCHES)
+    told = {(one.owner, one.member, given) for one in sketched_names if one.member for given in ("", *one.parameters)}
     listed = set[tuple[str, str, str]]()
     for name, sketch in PRESENT.items():
         listed |= {(name, member, one) for member, given in sketch.has.items() for one in ("", *given.split())}
@@ -119,8 +119,8 @@ def test_every_name_that_is_sketched_is_in_the_list_and_no_other(seen: list[Seen
     assert told == listed
 
 
-def test_what_is_awaited_there_is_awaited_here(seen: list[Seen]) -> None:
-    for one in seen:
+def test_a_sketched_coroutine_is_a_coroutine(sketched_names: list[SketchedName]) -> None:
+    for one in sketched_names:
         sketch = SKETCHES[one.owner]
         if one.is_awaited is None or {one.member, f"{one.member}()"} & set(sketch.differs):
             continue
@@ -129,9 +129,9 @@ def test_what_is_awaited_there_is_awaited_here(seen: list[Seen]) -> None:
             assert is_coroutine is one.is_awaited, f"{one.owner}.{one.member}"
 
 
-def test_a_difference_in_what_is_awaited_is_one(seen: list[Seen]) -> None:
+def test_a_listed_difference_of_coroutines_is_a_difference(sketched_names: list[SketchedName]) -> None:
     for name, sketch in PRESENT.items():
         for what in (what for what in sketch.differs if what.endswith("()")):
             is_coroutine = inspect.iscoroutinefunction(getattr(ours(sketch), what[:-2]))
-            there = {one.is_awaited for one in seen if (one.owner, one.member) == (name, what[:-2])}
+            there = {one.is_awaited for one in sketched_names if (one.owner, one.member) == (name, what[:-2])}
             assert there - {is_coroutine}, what

@@ -1,4 +1,4 @@
-"""The samples in which a task or a plan waits for people."""
+"""Samples with a task or a plan waiting for people."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, planner, stock, the_wait
 
-from seeds.acting import sent
+from seeds.acting import sent_events
 from soorma_ai import (
     GoalContext,
     Limits,
@@ -31,7 +31,7 @@ REVIEW = "document.review.requested"
 
 
 def reviewer() -> Worker:
-    """Waits for a person for an hour, as in the sample."""
+    """A worker with a question of one hour, as in the sample."""
     worker = Worker("reviewer")
 
     @worker.on_task(event_type="document.review.requested")
@@ -77,11 +77,11 @@ async def test_a_person_reviews_a_document(platform: Platform, way: str, said: A
         assert await platform.answer(question.wait_id, said) == "accepted"
     else:
         await platform.publish("notification-events", "document.approval.received", said, correlation_id=task_id)
-    (answer,) = await sent(platform, f"{REVIEW}.completed")
+    (answer,) = await sent_events(platform, f"{REVIEW}.completed")
     assert answer.data["result"] == result
 
 
-async def test_a_review_that_nobody_makes_is_a_timeout_that_the_plan_can_take(
+async def test_a_missing_review_is_a_timeout_with_a_transition_of_the_plan(
     platform: Platform, clock: VirtualClock
 ) -> None:
     minds = Planner("publisher")
@@ -107,8 +107,8 @@ async def test_a_review_that_nobody_makes_is_a_timeout_that_the_plan_can_take(
     await the_wait(platform)
     await clock.advance(3600)
     assert await plan.result(timeout=PATIENCE) == {"put_off": True}
-    (told,) = await sent(platform, "task.timeout")
-    (answer,) = await sent(platform, f"{REVIEW}.completed")
+    (told,) = await sent_events(platform, "task.timeout")
+    (answer,) = await sent_events(platform, f"{REVIEW}.completed")
     assert (told.topic, told.data["task_id"]) == ("task-events", answer.data["task_id"])
     assert (answer.data["status"], answer.data["error"]["code"]) == ("failed", "task.timeout")
 
@@ -163,14 +163,14 @@ async def test_a_plan_is_paused_until_its_budget_is_approved(platform: Platform,
     plan = await platform.submit("buy.wanted", {})
     await the_wait(platform)
     await clock.advance(24 * 3600)
-    assert (await platform.plan(plan.plan_id)).status == "paused", "the time of the plan stands still, too"
+    assert (await platform.plan(plan.plan_id)).status == "paused", "the clock of the plan stands still, too"
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == {"amount": 7}
     assert seen[-1] == ("paused", "budget_approval_required")
 
 
 @pytest.mark.parametrize("under", ["plan_id", "correlation_id", None])
-async def test_a_plan_waits_for_an_approval_and_goes_on_by_itself(
+async def test_a_plan_waits_for_an_approval_and_continues_by_itself(
     platform: Platform, clock: VirtualClock, under: str | None
 ) -> None:
     granted = under is not None

@@ -1,4 +1,4 @@
-"""The samples of planners."""
+"""Samples of planners."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete, draw, publish
         (["failed", "failed"], None),
     ],
 )
-async def test_the_event_decides_which_state_follows(platform: Platform, answers: list[str], states: Any) -> None:
+async def test_the_event_decides_on_the_next_state(platform: Platform, answers: list[str], states: Any) -> None:
     state_machine = {
         "start": StateConfig(state_name="start", description="Initial state", default_next="searching"),
         "searching": StateConfig(
@@ -106,7 +106,7 @@ async def test_the_event_decides_which_state_follows(platform: Platform, answers
     assert [asked.get("broad", False) for asked in web.asked] == [False, "failed" in answers][: len(answers)]
 
 
-async def test_a_choreography_planner_reasons_and_carries_out(platform: Platform) -> None:
+async def test_a_choreography_planner_reasons_and_executes_its_decision(platform: Platform) -> None:
     reasoner = ScriptedReasoner([publish("inventory.reserve.requested", order_id="A1"), complete({"reserved": True})])
     planner = ChoreographyPlanner(
         name="orchestrator",
@@ -152,8 +152,8 @@ def library() -> Tool:
     return tool
 
 
-def drawn(leads_on: bool) -> dict[str, StateConfig]:
-    """A plan for the library. Where it does not lead on from what was found, somebody has to decide."""
+def machine_for_library(leads_on: bool) -> dict[str, StateConfig]:
+    """A machine for the library; without a transition from its search the planner has to decide."""
     search = StateAction(event_type="web.search.requested")
     analyze = StateAction(event_type="content.analyze.requested")
     condition = None if leads_on else "size(payload.pages) > 2"
@@ -168,8 +168,8 @@ def drawn(leads_on: bool) -> dict[str, StateConfig]:
 
 
 @pytest.mark.parametrize("leads_on", [True, False])
-async def test_a_planner_goes_by_the_plan_that_its_model_drew(platform: Platform, leads_on: bool) -> None:
-    script = [draw(drawn(leads_on)), complete({"enough": True})]
+async def test_a_planner_follows_the_machine_drawn_by_its_model(platform: Platform, leads_on: bool) -> None:
+    script = [draw(machine_for_library(leads_on)), complete({"enough": True})]
     planner = Planner(name="research-planner", capabilities=["planning"], reasoner=ScriptedReasoner(script))
 
     @planner.on_goal(event_type="research.goal")

@@ -1,4 +1,4 @@
-"""The samples of the registry."""
+"""Samples of the registry."""
 
 from kit import ORDER_ID
 
@@ -18,7 +18,7 @@ def validator() -> Tool:
     return tool
 
 
-async def test_a_prompt_is_given_the_schema_of_an_event(platform: Platform) -> None:
+async def test_a_prompt_gets_the_schema_of_an_event(platform: Platform) -> None:
     await platform.start(validator())
     registry = platform.registry
 
@@ -28,7 +28,7 @@ async def test_a_prompt_is_given_the_schema_of_an_event(platform: Platform) -> N
     assert prompt.endswith(str(ORDER_ID))
 
 
-async def test_an_agent_is_discovered_with_the_events_by_which_it_is_asked(platform: Platform) -> None:
+async def test_an_agent_is_discovered_with_its_consumed_and_produced_events(platform: Platform) -> None:
     await platform.start(validator(), Tool("other", capabilities=["flying"], events_produced=["seen"]))
     (found,) = await platform.registry.discover(requirements=["validate"], include_events=True)
     assert (found.agent_id, found.name, found.description, found.version) == (
@@ -43,7 +43,7 @@ async def test_an_agent_is_discovered_with_the_events_by_which_it_is_asked(platf
     assert found.get_produced_event_schema("flying") is None
 
 
-async def test_events_belong_to_the_agent_that_registered_them(platform: Platform) -> None:
+async def test_events_belong_to_the_agent_with_their_registration(platform: Platform) -> None:
     await platform.start(validator())
     owned = await platform.registry.events(owner="validator")
     assert [one.definition for one in owned] == [VALIDATE, VALIDATED]

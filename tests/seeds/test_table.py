@@ -1,4 +1,4 @@
-"""The table of samples is complete and true: every code block is in it, and a test that runs one has its code."""
+"""The table of samples is complete and true: it has every code block, and a sample's test has its code."""
 
 import ast
 from collections import Counter
@@ -28,7 +28,7 @@ def test_every_block_of_the_seeds_is_in_the_table(seeds: dict[tuple[str, int], B
     assert told == {key: block.heading for key, block in seeds.items()}
 
 
-def test_a_sample_says_who_shows_it_or_why_nobody_does() -> None:
+def test_a_sample_has_a_test_or_a_reason() -> None:
     for sample in SAMPLES:
         match sample.how:
             case Runs(tests=tests):
@@ -44,7 +44,7 @@ def test_a_sample_says_who_shows_it_or_why_nobody_does() -> None:
             code_of(test)
 
 
-def test_the_tests_run_the_samples_as_they_are_written(seeds: dict[tuple[str, int], Block]) -> None:
+def test_tests_run_the_samples_as_printed(seeds: dict[tuple[str, int], Block]) -> None:
     run = [(name_of(sample), sample.how, seeds[sample.document, sample.number]) for sample in SAMPLES]
     faults = {name: list(_faults(how, block)) for name, how, block in run if isinstance(how, Runs)}
     assert len(faults) > 20
@@ -52,7 +52,7 @@ def test_the_tests_run_the_samples_as_they_are_written(seeds: dict[tuple[str, in
 
 
 def _faults(how: Runs, block: Block) -> Iterator[str]:
-    """Lines of the sample that its tests lack, or have otherwise, where the table names no change."""
+    """Lines of a sample missing or changed in its tests without an entry in the table."""
     shown = tree_of(block.text, how.as_python)
     ours = [code_of(one) for one in (*how.within, *how.tests)]
     theirs, mine = lines_of(_statements(shown)), [line for tree in ours for line in lines_of(tree.body)]
@@ -66,7 +66,7 @@ def _faults(how: Runs, block: Block) -> Iterator[str]:
 
 
 def _statements(shown: ast.Module) -> Iterator[ast.AST]:
-    """Of a sample that is a test itself, what is in it: it has our arguments."""
+    """Statements of a sample; of a sample test, those of its body."""
     for node in shown.body:
         if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield from _statements(ast.Module(body=node.body, type_ignores=[]))
@@ -82,7 +82,7 @@ def _stale(changed: tuple[Change, ...], theirs: list[str], mine: list[str]) -> I
 
 
 def _missing(theirs: list[str], mine: list[str], left_out: set[str]) -> Iterator[str]:
-    """What does not come in `mine` in this order."""
+    """Lines missing in `mine`, in this order."""
     here = 0
     for line in theirs:
         if line in left_out:
@@ -94,7 +94,7 @@ def _missing(theirs: list[str], mine: list[str], left_out: set[str]) -> Iterator
 
 
 def _pairs(shown: ast.Module, ours: list[ast.Module]) -> dict[str, tuple[list[str], list[str]]]:
-    """The lines of each of the sample's own functions, there and here."""
+    """The lines of each function of a sample, printed and tested."""
     mine: dict[str, list[str]] = {}
     for tree in ours:
         for name, lines in functions_of(tree).items():

@@ -1,11 +1,11 @@
-"""The samples of tools."""
+"""Samples of tools."""
 
 from typing import Any, Dict
 
 import pytest
 from kit import PATIENCE, planner, stock
 
-from seeds.acting import act, sent
+from seeds.acting import act, sent_events
 from soorma_ai import (
     AgentCapability,
     EventDefinition,
@@ -21,8 +21,8 @@ from soorma_ai.errors import LocalProtocolError
 from soorma_ai.testing.scripted import complete, publish
 
 
-def asking(response_event: str, event_type: str, data: dict[str, Any]) -> Any:
-    """Publishes a request as a caller in a handler does it."""
+def request_in_handler(response_event: str, event_type: str, data: dict[str, Any]) -> Any:
+    """Return code of a handler that publishes a request."""
 
     async def ask(context: PlatformContext) -> str:
         return await context.bus.request(event_type=event_type, data=data, response_event=response_event)
@@ -94,7 +94,7 @@ async def test_a_declared_calculator_calculates(platform: Platform) -> None:
         await platform.request("calculate.requested", {"expression": 4})
 
 
-async def test_a_tool_with_a_named_capability_answers_whom_it_was_told(platform: Platform) -> None:
+async def test_a_tool_with_a_named_capability_replies_with_the_callers_response_event(platform: Platform) -> None:
     tool = Tool(name="calculator", capabilities=["math"])
 
     @tool.on_invoke(event_type="calculate.requested")
@@ -104,8 +104,8 @@ async def test_a_tool_with_a_named_capability_answers_whom_it_was_told(platform:
         return {"result": result}
 
     await platform.start(tool)
-    await act(platform, asking("sum.known", "calculate.requested", {"expression": "6 * 7"}))
-    (answer,) = await sent(platform, "sum.known")
+    await act(platform, request_in_handler("sum.known", "calculate.requested", {"expression": "6 * 7"}))
+    (answer,) = await sent_events(platform, "sum.known")
     assert (answer.topic, answer.data["result"]) == ("action-results", {"result": 42})
     assert [one.name for one in await platform.registry.discover(["math"])] == ["calculator"]
 
@@ -122,8 +122,8 @@ async def test_a_tool_of_layer_2_returns_its_result(platform: Platform) -> None:
         return {"result": result}
 
     await platform.start(tool)
-    await act(platform, asking("sum.known", "calculate.requested", {"expression": "20 + 22"}))
-    (answer,) = await sent(platform, "sum.known")
+    await act(platform, request_in_handler("sum.known", "calculate.requested", {"expression": "20 + 22"}))
+    (answer,) = await sent_events(platform, "sum.known")
     assert answer.data["result"] == {"result": 42}
 
 
@@ -135,8 +135,8 @@ async def test_tool_on_invoke_publishes_result(platform: Platform) -> None:
         return {"echoed": request.data["message"]}
 
     await platform.start(tool)
-    key = await act(platform, asking("echo.heard", "echo.requested", {"message": "hello"}))
-    (answer,) = await sent(platform, "echo.heard")
+    key = await act(platform, request_in_handler("echo.heard", "echo.requested", {"message": "hello"}))
+    (answer,) = await sent_events(platform, "echo.heard")
     assert (answer.data["success"], answer.data["result"]) == (True, {"echoed": "hello"})
     assert answer.data["request_id"] == answer.correlation_id == key
 
@@ -149,8 +149,8 @@ async def test_tool_on_invoke_handles_error(platform: Platform) -> None:
         raise ValueError("Something went wrong")
 
     await platform.start(tool)
-    key = await act(platform, asking("fail.known", "fail.requested", {}))
-    (answer,) = await sent(platform, "fail.known")
+    key = await act(platform, request_in_handler("fail.known", "fail.requested", {}))
+    (answer,) = await sent_events(platform, "fail.known")
     assert (answer.data["success"], answer.data["error"]["code"]) == (False, "handler_error")
     assert "Something went wrong" in answer.data["error"]["message"]
     assert answer.data["request_id"] == answer.correlation_id == key
@@ -169,7 +169,7 @@ async def test_tool_uses_caller_response_event(platform: Platform) -> None:
 
     await platform.start(tool)
     await act(platform, ask_two)
-    answers = await sent(platform, "first.heard", "second.heard")
+    answers = await sent_events(platform, "first.heard", "second.heard")
     told = sorted((answer.type, answer.topic, answer.data["result"]["n"]) for answer in answers)
     assert told == [("first.heard", "action-results", 1), ("second.heard", "business-facts", 2)]
 
@@ -186,7 +186,7 @@ async def test_invocation_context_from_event(platform: Platform) -> None:
     ann = platform.as_user(tenant_id="acme", user_id="ann")
     forged = {"request_id": "r", "correlation_id": "c", "response_event": "e", "tenant_id": "t", "user_id": "u"}
     await ann.request("echo.requested", {"message": "hello", **forged}, timeout=PATIENCE)
-    (event,) = await sent(platform, "echo.requested")
+    (event,) = await sent_events(platform, "echo.requested")
     request, ctx = given[-1]
     assert (request.request_id, request.event_type, request.data) == (event.id, "echo.requested", event.data)
     assert {name: request.data[name] for name in forged} == forged
@@ -195,7 +195,7 @@ async def test_invocation_context_from_event(platform: Platform) -> None:
     assert (request.tenant_id, request.user_id) == (ctx.tenant_id, ctx.user_id) == ("acme", "ann")
 
 
-async def test_who_follows_a_plan_sees_each_use_of_a_tool(platform: Platform) -> None:
+async def test_a_plans_event_stream_shows_each_use_of_a_tool(platform: Platform) -> None:
     script = [publish("inventory.reserve.requested", order_id=order) for order in ("A1", "none-left")]
     await platform.start(planner([*script, complete()]), stock())
     plan = await platform.submit("order.received", {})

@@ -1,11 +1,11 @@
-"""The samples of workers."""
+"""Samples of workers."""
 
 from typing import Any
 
 import pytest
 from kit import PATIENCE
 
-from seeds.acting import sent
+from seeds.acting import sent_events
 from soorma_ai import (
     DelegationSpec,
     InvocationContext,
@@ -19,7 +19,7 @@ from soorma_ai import (
 )
 
 
-def answering(event_type: str, result: Any) -> Tool:
+def tool_with_answer(event_type: str, result: Any) -> Tool:
     tool = Tool(f"answers {event_type}")
 
     @tool.on_invoke(event_type)
@@ -31,7 +31,7 @@ def answering(event_type: str, result: Any) -> Tool:
     return tool
 
 
-async def test_a_researcher_delegates_and_completes_with_what_came(platform: Platform) -> None:
+async def test_a_researcher_delegates_and_completes_with_the_result(platform: Platform) -> None:
     worker = Worker(name="researcher", capabilities=["research"])
 
     @worker.on_task(event_type="research.requested")
@@ -51,14 +51,14 @@ async def test_a_researcher_delegates_and_completes_with_what_came(platform: Pla
         else:
             await task.delegate("web.search.requested", {"query": "more"}, "web.search.completed")
 
-    await platform.start(worker, answering("web.search.requested", ["a page"]))
+    await platform.start(worker, tool_with_answer("web.search.requested", ["a page"]))
     reply: Any = await platform.request("research.requested", {"topic": "owls"}, timeout=PATIENCE)
     assert (reply["status"], reply["result"]["findings"]["result"]) == ("completed", ["a page"])
-    (asked,) = await sent(platform, "web.search.requested")
+    (asked,) = await sent_events(platform, "web.search.requested")
     assert asked.data == {"query": "owls"}
 
 
-async def test_three_analyses_at_once_are_one_result(platform: Platform) -> None:
+async def test_three_parallel_analyses_become_one_result(platform: Platform) -> None:
     worker = Worker("analyst")
 
     @worker.on_task(event_type="analyze.requested")
@@ -98,10 +98,10 @@ async def test_three_analyses_at_once_are_one_result(platform: Platform) -> None
             await task.save()
 
     parts = {"sentiment.analyze": "glad", "entity.extract": ["owl"], "topic.classify": ["birds"]}
-    await platform.start(worker, *(answering(event_type, result) for event_type, result in parts.items()))
+    await platform.start(worker, *(tool_with_answer(event_type, result) for event_type, result in parts.items()))
     reply: Any = await platform.request("analyze.requested", {"text": "An owl!"}, timeout=PATIENCE)
     assert reply["result"] == {"sentiment": "glad", "entities": ["owl"], "topics": ["birds"]}
-    asked = await sent(platform, *parts)
+    asked = await sent_events(platform, *parts)
     assert [request.data for request in asked] == [{"text": "An owl!"}] * 3
 
 
@@ -112,7 +112,9 @@ async def test_three_analyses_at_once_are_one_result(platform: Platform) -> None
         ("none-left", {"status": "failed", "error": {"code": "out_of_stock", "message": "no stock"}}),
     ],
 )
-async def test_an_order_is_processed_when_the_stock_is_reserved(platform: Platform, order_id: str, result: Any) -> None:
+async def test_an_order_is_processed_after_the_reservation_of_its_stock(
+    platform: Platform, order_id: str, result: Any
+) -> None:
     worker = Worker(name="order-processor", capabilities=["orders"])
 
     @worker.on_task(event_type="order.process.requested")
@@ -134,12 +136,12 @@ async def test_an_order_is_processed_when_the_stock_is_reserved(platform: Platfo
         else:
             await task.complete({"status": "failed", "error": result.data["error"]})
 
-    await platform.start(worker, answering("inventory.reserve.requested", {}))
+    await platform.start(worker, tool_with_answer("inventory.reserve.requested", {}))
     reply: Any = await platform.request("order.process.requested", {"order_id": order_id}, timeout=PATIENCE)
     assert reply["result"] == result
 
 
-async def test_an_order_is_fulfilled_when_both_services_have_answered(platform: Platform) -> None:
+async def test_an_order_is_fulfilled_after_answers_of_both_services(platform: Platform) -> None:
     worker = Worker("fulfiller")
 
     @worker.on_task(event_type="order.fulfill.requested")
@@ -178,12 +180,15 @@ async def test_an_order_is_fulfilled_when_both_services_have_answered(platform: 
         if all_results:
             await task.complete({"results": all_results})
 
-    stock, bank = answering("inventory.reserve.requested", "set aside"), answering("payment.process.requested", "paid")
+    stock, bank = (
+        tool_with_answer("inventory.reserve.requested", "set aside"),
+        tool_with_answer("payment.process.requested", "paid"),
+    )
     await platform.start(worker, stock, bank)
     reply: Any = await platform.request("order.fulfill.requested", {"order_id": "A1", "total": 7}, timeout=PATIENCE)
     results = reply["result"]["results"].values()
     assert [(one["success"], one["result"]) for one in results] == [(True, "set aside"), (True, "paid")]
-    asked = await sent(platform, "inventory.reserve.requested", "payment.process.requested")
+    asked = await sent_events(platform, "inventory.reserve.requested", "payment.process.requested")
     assert [request.data for request in asked] == [{"order_id": "A1"}, {"amount": 7}]
 
 
@@ -204,7 +209,7 @@ async def test_task_context_save_restore(platform: Platform) -> None:
         restored = await TaskContext.restore(result.sub_task_id, context)
         await restored.complete(restored.state)
 
-    await platform.start(worker, answering("part.requested", {}))
+    await platform.start(worker, tool_with_answer("part.requested", {}))
     reply: Any = await platform.request("keep.requested", {}, timeout=PATIENCE)
     assert reply["result"] == {"kept": 7}
 
@@ -220,13 +225,13 @@ async def test_worker_delegates_to_sub_agent(platform: Platform) -> None:
     async def end(result: ResultContext, context: PlatformContext) -> None:
         await (await result.restore_task()).complete(result.result)
 
-    await platform.start(worker, answering("sub.task", "done"))
+    await platform.start(worker, tool_with_answer("sub.task", "done"))
     await platform.request("parent.task", {}, timeout=PATIENCE)
-    (asked,) = await sent(platform, "sub.task")
+    (asked,) = await sent_events(platform, "sub.task")
     assert (asked.topic, asked.data, asked.response_event) == ("action-requests", {"key": "value"}, "sub.done")
 
 
-async def test_a_worker_says_itself_that_it_is_done(platform: Platform) -> None:
+async def test_a_worker_completes_its_task_itself(platform: Platform) -> None:
     worker = Worker("hands")
 
     @worker.on_task("process")
@@ -249,12 +254,12 @@ async def test_a_sub_task_is_delegated_and_not_published(platform: Platform) -> 
     async def end(result: ResultContext, context: PlatformContext) -> None:
         await (await result.restore_task()).complete(result.result)
 
-    await platform.start(worker, answering("sub.task", "done"))
+    await platform.start(worker, tool_with_answer("sub.task", "done"))
     reply: Any = await platform.request("process", {}, timeout=PATIENCE)
     assert reply["result"] == "done"
 
 
-def test_only_what_has_a_handler_is_consumed() -> None:
+def test_only_events_with_a_handler_are_consumed() -> None:
     worker = Worker("hands", capabilities=["carrying"], events_produced=["carried"])
     assert worker.events_consumed == []
 

@@ -1,4 +1,4 @@
-"""Records for tables over pure functions: a plan, what it waits for, what comes to it."""
+"""Records for tables over pure functions: a plan, its expectations, its events."""
 
 import itertools
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ LINEAGE = Lineage("acme", "ada", "s-1", "goal", "p-1", "p-0", END, "00-1-2-01")
 
 
 def event(type: str, /, **given: Any) -> EventEnvelope:
-    """What is given and is no field of an event is its data."""
+    """An event; keywords that are no field of an envelope become its data."""
     known = {name: given.pop(name) for name in [*given] if name in EventEnvelope.model_fields}
     made = {"id": "e-1", "source": "parts", "topic": EventTopic.ACTION_RESULTS, "time": NOW, "data": given}
     return EventEnvelope(type=type, **(made | known))
@@ -59,7 +59,7 @@ def expectation(kind: str = "reply", status: str = "open", **changes: Any) -> Ex
 
 
 def gate(status: str = "met", answer: Answer | None = None, on_expiry: str = "reject", **changes: Any) -> Expectation:
-    """A payment of 9 that a person must approve. `target` is the planner that it is a goal for."""
+    """A gate for a payment of 9. `target` is the planner of a delegated goal."""
     data = changes.pop("data", {"amount": 9})
     reply, target = ExpectedReply("paid", ("lost",)), changes.pop("target", None)
     proposal = Proposal("pay", data, digest({"amount": 9}), {}, reply, target)
@@ -73,15 +73,15 @@ def answer(decision: str, note: str = "", **payload: Any) -> Answer:
     return Answer("a-1", payload, AnswerDecision(decision), "mia", NOW, note)
 
 
-def judged(action: Any, **changes: Any) -> AcceptedDecision:
+def accepted_decision(action: Any, **changes: Any) -> AcceptedDecision:
     return AcceptedDecision(PlannerDecision(next_action=action), **changes)
 
 
-def worked(type: str = "part.completed", result: Any = 7, **changes: Any) -> EventEnvelope:
+def success_event(type: str = "part.completed", result: Any = 7, **changes: Any) -> EventEnvelope:
     return event(type, **changes, data=success_reply(result))
 
 
-def failed(type: str = "part.completed", code: str = "network", message: str = "down") -> EventEnvelope:
+def failure_event(type: str = "part.completed", code: str = "network", message: str = "down") -> EventEnvelope:
     return event(type, data=failure_reply(code, message))
 
 
@@ -94,9 +94,9 @@ def steps(effects: Iterable[object] | PlanChange) -> list[Step]:
     return [effect.step for effect in of_kind(AppendStep, effects)]
 
 
-def opened(effects: Iterable[object] | PlanChange) -> list[Expectation]:
+def expectations_in(effects: Iterable[object] | PlanChange) -> list[Expectation]:
     return [effect.expectation for effect in of_kind(Expect, effects)]
 
 
-def published(effects: Iterable[object] | PlanChange) -> list[EventEnvelope]:
+def events_in(effects: Iterable[object] | PlanChange) -> list[EventEnvelope]:
     return [effect.event for effect in of_kind(Publish, effects)]

@@ -1,4 +1,4 @@
-"""Schemas, and the real ones that are kept beside the project."""
+"""Builders of schemas, and rows of real schemas from the folder `shared` beside the project."""
 
 import gzip
 import json
@@ -26,6 +26,6 @@ def obj(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
 
 
 def branching(levels: int) -> JsonObject:
-    """A small schema that is 3 to the power of `levels` when its references are written out."""
+    """A small schema with 3 to the power of `levels` leaves after its references are expanded."""
     below = {f"L{n}": obj({f"p{k}": {"$ref": f"#/$defs/L{n + 1}"} for k in range(3)}) for n in range(levels)}
     return {"$ref": "#/$defs/L0", "$defs": {**below, f"L{levels}": {"type": "string"}}}

@@ -1,4 +1,4 @@
-"""Rows of a plan written by hand, by the second: events, decisions, expectations, its history."""
+"""Rows of a plan for hand-written traces, timed in seconds: events, decisions, expectations, history."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ def at(seconds: float) -> datetime:
 
 
 def event(id: str, seconds: float, *, because: str | None, answers: str | None = None, **given: Any) -> EventEnvelope:
-    """A request of its own key, or with `answers` the reply to the event of that id."""
+    """A request with its own reply key; with `answers`, a reply to the event of that id."""
     made: dict[str, Any] = {"type": id, "source": PLANNER, "plan_id": PLAN, "data": {}, **given}
     if answers is None:
         made |= {"topic": "action-requests", "response_event": f"{id}.completed"}
@@ -72,7 +72,7 @@ def answer(seconds: float, decision: str = "approve", note: str = "") -> Answer:
 
 @dataclass
 class Story:
-    """A plan as it is written down; `step` gives each step its ordinal."""
+    """Stored rows of one plan; `step` gives each step its ordinal."""
 
     goal_id: str = GOAL
     agent: str = PLANNER

@@ -1,4 +1,4 @@
-"""Offers as they are shown when there is room for all of them."""
+"""Offers shown without a limit of size."""
 
 from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.values import JsonObject

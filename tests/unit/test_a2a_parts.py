@@ -1,4 +1,4 @@
-"""Content of A2A messages: what goes out comes back, and what a schema asks for is found in what was said."""
+"""Content of A2A messages: a round trip of data, and text placed into the fields of a schema."""
 
 import math
 from typing import Any
@@ -24,13 +24,13 @@ NUMBER = {"type": "number"}
         {"text": "äöü \U0001f600"},
     ],
 )
-def test_an_object_comes_as_it_was_sent(content: Any) -> None:
+def test_an_object_survives_a_round_trip_with_its_types(content: Any) -> None:
     assert read([part_of(content)]) == ("", content)
     found = read([part_of(content)])[1]
     assert {name: type(one) for name, one in found.items()} == {name: type(one) for name, one in content.items()}
 
 
-def test_words_are_lines_and_later_data_wins() -> None:
+def test_text_parts_join_as_lines_and_later_data_overrides_earlier() -> None:
     parts = [part_of("a"), part_of({"x": 1, "y": 1}), part_of("b"), part_of({"x": 2})]
     assert read(parts) == ("a\nb", {"x": 2, "y": 1})
 
@@ -48,13 +48,13 @@ def test_words_are_lines_and_later_data_wins() -> None:
         (part_of(None), InvalidParamsError),
     ],
 )
-def test_what_is_no_content_of_ours_is_refused(part: Part, error: type[A2AError]) -> None:
+def test_a_part_without_supported_content_is_refused(part: Part, error: type[A2AError]) -> None:
     with pytest.raises(error):
         read([part])
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_refused(number: float) -> None:
+def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
     with pytest.raises(InvalidParamsError):
         json_of(Value(number_value=number))
 
@@ -72,7 +72,7 @@ def test_what_is_no_number_is_refused(number: float) -> None:
         ("tea", {"x": 1}, {"additionalProperties": False}, {"x": 1}),
     ],
 )
-def test_words_go_where_the_schema_has_a_place_for_them(words: str, data: Any, schema: Any, payload: Any) -> None:
+def test_text_fills_the_text_field_of_the_schema(words: str, data: Any, schema: Any, payload: Any) -> None:
     assert payload_of(words, data, schema) == payload
 
 
@@ -86,6 +86,6 @@ def test_words_go_where_the_schema_has_a_place_for_them(words: str, data: Any, s
         {"properties": {"a": True}, "required": "a"},
     ],
 )
-def test_words_alone_that_have_no_place_are_refused(schema: Any) -> None:
+def test_text_without_a_matching_field_is_refused(schema: Any) -> None:
     with pytest.raises(InvalidParamsError, match="text alone is not enough"):
         payload_of("tea", {}, schema)

@@ -1,4 +1,4 @@
-"""Plans as tasks: which state a plan's is, and what a card and another's task are here."""
+"""Plans as A2A tasks: the state of a task, agent cards, and results of remote tasks."""
 
 from typing import Any
 
@@ -30,32 +30,42 @@ FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.e
         (PlanStatus.CANCELLED, "CANCELED", "CANCELED"),
     ],
 )
-def test_the_state_of_a_task_is_its_plans_and_its_questions(status: PlanStatus, silent: str, asking: str) -> None:
+def test_a_tasks_state_follows_its_plans_status_and_its_open_questions(
+    status: PlanStatus, silent: str, asking: str
+) -> None:
     found = [state_of(status, is_asking=one) for one in (False, True)]
     assert [TaskState.Name(one) for one in found] == [f"TASK_STATE_{silent}", f"TASK_STATE_{asking}"]
     assert (found[0] in FINAL) is status.is_final
 
 
-def known(name: str, role: EventRole = EventRole.TAKES_AS_GOAL, agent: str = "orders") -> RegisteredEvent:
+def goal_of_registry(name: str, role: EventRole = EventRole.TAKES_AS_GOAL, agent: str = "orders") -> RegisteredEvent:
     definition = EventDefinition(event_name=name, description=f"Does {name}.", payload_schema=SCHEMA)
     return RegisteredEvent(agent, AgentKind.PLANNER, role, definition)
 
 
-def test_goals_are_skills_and_nothing_else_is() -> None:
-    goals = goals_of([known("b"), known("a"), known("a", agent="others"), known("c", EventRole.TAKES)], None)
+def test_a_card_lists_goals_as_skills_and_nothing_else() -> None:
+    goals = goals_of(
+        [
+            goal_of_registry("b"),
+            goal_of_registry("a"),
+            goal_of_registry("a", agent="others"),
+            goal_of_registry("c", EventRole.TAKES),
+        ],
+        None,
+    )
     card = card_of(FRONT, goals)
     assert [(skill.id, list(skill.tags)) for skill in card.skills] == [("a", ["orders", "others"]), ("b", ["orders"])]
     assert [one.id for one in early_card_of(FRONT, goals).skills] == ["a", "b"]
     assert [one.definition.event_name for one in goals_of(goals, ("b",))] == ["b"]
 
 
-def test_requests_of_tools_and_workers_are_skills_by_an_option_and_goals_have_precedence() -> None:
+def test_with_requests_adds_requests_of_tools_as_skills_and_goals_take_precedence() -> None:
     fact = EventDefinition(event_name="d", topic=EventTopic.BUSINESS_FACTS)
     known_ones = [
-        known("b", EventRole.TAKES, "tool"),
-        known("a"),
-        known("a", EventRole.TAKES, "tool"),
-        known("c", EventRole.MAKES),
+        goal_of_registry("b", EventRole.TAKES, "tool"),
+        goal_of_registry("a"),
+        goal_of_registry("a", EventRole.TAKES, "tool"),
+        goal_of_registry("c", EventRole.MAKES),
         RegisteredEvent("agent", AgentKind.AGENT, EventRole.TAKES, fact),
     ]
     found = goals_of(known_ones, None, with_requests=True)
@@ -64,13 +74,13 @@ def test_requests_of_tools_and_workers_are_skills_by_an_option_and_goals_have_pr
     assert goals_of(known_ones, ("c",), with_requests=True) == []
 
 
-def test_a_card_of_ours_is_read_as_it_was_written() -> None:
-    (made,) = definitions_of("shop", card_of(FRONT, [known("order.place")]))
+def test_a_card_of_this_gateway_is_read_back_unchanged() -> None:
+    (made,) = definitions_of("shop", card_of(FRONT, [goal_of_registry("order.place")]))
     assert (made.event_name, made.description) == ("shop.order.place", "Does order.place.")
     assert made.payload_schema == SCHEMA
 
 
-def test_a_strangers_card_cannot_take_names_or_space_that_are_not_its() -> None:
+def test_a_foreign_cards_skills_are_bounded_in_name_length_and_number() -> None:
     skills = [
         AgentSkill(id=one, name="x", description="a\n\nb " * 1_000) for one in ("ok", "no no", "", "../x", "a" * 101)
     ]
@@ -94,7 +104,7 @@ def test_a_strangers_card_cannot_take_names_or_space_that_are_not_its() -> None:
         ("https://evil.example/a2a", False),
     ],
 )
-def test_a_card_that_leads_elsewhere_is_refused(url: str, is_its_own: bool) -> None:
+def test_a_card_with_an_interface_on_another_origin_is_refused(url: str, is_its_own: bool) -> None:
     card = AgentCard(supported_interfaces=[AgentInterface(url=url)])
     if is_its_own:
         must_be_its_own(card, "https://shop.example")
@@ -118,10 +128,10 @@ def test_a_card_that_leads_elsewhere_is_refused(url: str, is_its_own: bool) -> N
         ([Part()], {}),
     ],
 )
-def test_what_another_answers_is_one_object(parts: list[Part], content: Any) -> None:
+def test_parts_of_a_remote_answer_become_one_object(parts: list[Part], content: Any) -> None:
     assert content_of(parts) == content
     assert result_of(Task(artifacts=[Artifact(parts=parts)])) == content
 
 
-def test_a_task_without_artifacts_is_what_was_said_at_its_end() -> None:
+def test_a_task_without_artifacts_results_in_its_final_message() -> None:
     assert result_of(Task(status=TaskStatus(message=Message(parts=[part_of("done")])))) == {"text": "done"}

@@ -1,4 +1,4 @@
-"""Who answers for somebody who is away: what that one may, and no more."""
+"""Substitutes of absent people: the rights that a substitute gets, and their end."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,26 +23,26 @@ ASK = gate().ask
 assert ASK is not None
 
 
-def asked(*approvers: str, user: str = "eve", tenant: str = "acme") -> Expectation:
+def question(*approvers: str, user: str = "eve", tenant: str = "acme") -> Expectation:
     assert ASK is not None
     return gate("open", ask=replace(ASK, approvers=approvers), user_id=user, tenant_id=tenant)
 
 
 FAULTS: dict[str, tuple[dict[str, Any], Absence | None, int, str]] = {
     "fine": ({}, None, 0, ""),
-    "nobody": ({"deputy": ""}, None, 0, "is not a name"),
+    "empty": ({"deputy": ""}, None, 0, "is not a name"),
     "no name": ({"deputy": "b\x1bob"}, None, 0, "is not a name"),
     "oneself": ({"deputy": "ann"}, None, 0, "your own substitute"),
     "in the past": ({"until": NOW}, None, 0, "is over"),
     "for ever": ({"until": NOW + LONGEST + HOUR}, None, 0, "too far away"),
     "round": ({}, BOBS, 0, "bob is away until"),
     "another's deputy": ({}, None, MOST_STOOD_IN_FOR - 1, ""),
-    "everybody's deputy": ({}, None, MOST_STOOD_IN_FOR, "the substitute of 20 people"),
+    "a deputy of too many": ({}, None, MOST_STOOD_IN_FOR, "the substitute of 20 people"),
 }
 
 
 @pytest.mark.parametrize(("changes", "of_deputy", "others", "fault"), FAULTS.values(), ids=FAULTS)
-def test_somebody_who_is_there_answers_for_who_is_away_for_a_while(
+def test_an_absence_needs_a_present_substitute_and_an_end_in_bounds(
     changes: dict[str, Any], of_deputy: Absence | None, others: int, fault: str
 ) -> None:
     stood_in_for = [replace(ANNS, user_id=f"user-{n}") for n in range(others)]
@@ -61,7 +61,7 @@ def test_somebody_who_is_there_answers_for_who_is_away_for_a_while(
         (None, -HOUR, None),
     ],
 )
-def test_what_is_lent_is_what_they_have_as_long_as_they_have_it(
+def test_a_substitute_gets_the_absent_persons_roles_while_absence_and_key_are_valid(
     key: ApiKey | None, after: timedelta, roles: set[str] | None
 ) -> None:
     found = lent_person(ANNS, key, NOW + after)
@@ -69,31 +69,33 @@ def test_what_is_lent_is_what_they_have_as_long_as_they_have_it(
 
 
 CASES: dict[str, tuple[Expectation, bool]] = {
-    "asked of their role": (asked("manager"), True),
-    "asked of another role": (asked("director"), False),
-    "theirs, and names nobody": (asked(user="ann"), True),
-    # An operator sees it, and that is not lent.
-    "another's, and names nobody": (asked(), False),
-    "of another tenant": (asked("manager", tenant="other"), False),
+    "asked of their role": (question("manager"), True),
+    "asked of another role": (question("director"), False),
+    "their own, without approvers": (question(user="ann"), True),
+    # An operator sees it; a substitute does not get this right.
+    "another's, without approvers": (question(), False),
+    "of another tenant": (question("manager", tenant="other"), False),
 }
 
 
 @pytest.mark.parametrize(("one", "comes"), CASES.values(), ids=CASES)
-def test_a_deputy_gets_what_is_asked_of_the_absent_and_not_what_those_only_see(one: Expectation, comes: bool) -> None:
+def test_a_substitute_gets_questions_to_the_absent_person_and_none_only_visible_to_them(
+    one: Expectation, comes: bool
+) -> None:
     assert may_stand_in(one, ANN, NOW) is comes
     assert stands_in(one, [replace(ANN, user_id="zoe", roles=frozenset()), ANN], NOW) is comes
     assert answering_as(one, BOB, [ANN], NOW) is (ANN if comes else BOB)
 
 
-def test_who_may_answer_does_so_in_their_own_name() -> None:
+def test_a_person_with_the_right_to_answer_answers_in_their_own_name() -> None:
     boss = replace(BOB, roles=frozenset({"manager"}))
-    assert answering_as(asked("manager"), boss, [ANN], NOW) is boss
+    assert answering_as(question("manager"), boss, [ANN], NOW) is boss
     root = Person("acme", "bob")
-    assert answering_as(asked(user="ann"), root, [ANN], NOW) is root
+    assert answering_as(question(user="ann"), root, [ANN], NOW) is root
 
 
-def test_what_is_lent_is_not_lent_on() -> None:
-    # carl answers for bob, who answers for ann: bob lends what is bob's.
+def test_a_substitute_does_not_pass_the_right_on() -> None:
+    # carl is bob's substitute, and bob is ann's: carl gets bob's own rights only.
     lent = lent_person(replace(BOBS, deputy="carl", roles=BOB.roles or frozenset()), None, NOW)
     assert lent is not None
-    assert answering_as(asked("manager"), Person("acme", "carl", frozenset()), [lent], NOW).user_id == "carl"
+    assert answering_as(question("manager"), Person("acme", "carl", frozenset()), [lent], NOW).user_id == "carl"

@@ -1,4 +1,4 @@
-"""Where a webhook may connect to."""
+"""Public addresses: the only targets of a webhook."""
 
 import httpx
 import pytest
@@ -37,14 +37,14 @@ from soorma_ai.gateways.webhooks.addresses import PublicOnly, is_public
         ("192.0.0.8", False),
     ],
 )
-def test_only_what_anybody_may_be_meant_by_is_public(address: str, public: bool) -> None:
+def test_only_globally_reachable_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(address) is public
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1", "127.1", "0x7f.1", "2130706433", "[::1]", "[::ffff:7f00:1]"]
 )
-async def test_however_an_address_is_spelled_it_is_looked_up_before_anything_is_sent(host: str) -> None:
+async def test_every_spelling_of_a_private_address_is_refused_before_a_request_is_sent(host: str) -> None:
     sent: list[httpx.Request] = []
     inner = httpx.MockTransport(lambda request: (sent.append(request), httpx.Response(200))[1])
     async with httpx.AsyncClient(transport=PublicOnly(inner)) as client:
@@ -53,7 +53,7 @@ async def test_however_an_address_is_spelled_it_is_looked_up_before_anything_is_
     assert sent == []
 
 
-async def test_the_address_that_was_looked_at_is_the_one_that_is_used_under_the_name_that_was_asked_for() -> None:
+async def test_the_checked_address_is_the_one_connected_to_under_the_requested_host_name() -> None:
     sent: list[httpx.Request] = []
     inner = httpx.MockTransport(lambda request: (sent.append(request), httpx.Response(200))[1])
     async with httpx.AsyncClient(transport=PublicOnly(inner)) as client:

@@ -1,4 +1,4 @@
-"""What an agent elsewhere may have done: acts are its own delivery's, and nothing else can be said by them."""
+"""Admission of remote effects: acts belong to their own delivery, and no field of an act can name another."""
 
 import sys
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def task() -> TaskRecord:
     return task_of(request(), "adder", "sum.requested.completed", NOW)
 
 
-def standing(**changes: Any) -> DeliveryFacts:
+def delivery_facts(**changes: Any) -> DeliveryFacts:
     known: dict[str, Any] = {
         "task": task(),
         "makes": {"sum.noted", "pay.requested"},
@@ -88,17 +88,17 @@ def moment(ordinals: Iterator[int] | None = None) -> Moment:
     return Moment(request(), "adder", NOW, ordinals or count())
 
 
-def told(at: Moment, type: str, topic: EventTopic = FACTS, **fields: Any) -> Publish:
+def publication(at: Moment, type: str, topic: EventTopic = FACTS, **fields: Any) -> Publish:
     return Publish(at.event(WORKING, topic, type, {"n": 1}, **fields))
 
 
-def delegated(at: Moment, group: str | None = None, place: int = 0) -> tuple[Effect, ...]:
+def delegation(at: Moment, group: str | None = None, place: int = 0) -> tuple[Effect, ...]:
     spec = DelegationSpec("pay.requested", {"n": 1}, "paid", None)
     record, span = replace(task(), sub_tasks=place), timedelta(seconds=9)
     return delegate(record, spec, AnswerTerms(RESULTS, span, group), at, PAY)[1]
 
 
-def questioned(at: Moment) -> tuple[Effect, ...]:
+def question_effects(at: Moment) -> tuple[Effect, ...]:
     about = {
         "question": "May I?",
         "response_event": "ok.said",
@@ -117,16 +117,16 @@ def session(at: Moment) -> OpenSession:
     return OpenSession("acme", SessionSummary(session_id, 0, NOW, NOW, "ann", "a talk", {"a": 1}))
 
 
-def everything(at: Moment) -> list[Effect]:
-    """All that handlers elsewhere do, some of it after others have been said in vain."""
+def all_effects(at: Moment) -> list[Effect]:
+    """Every kind of effect of a remote handler, some after unused ordinals."""
     at.event_id("in.vain")
     group = at.expectation_id("group")
     key = MemoryKey("acme", "p-1", "seen")
     return [
-        told(at, "sum.noted", correlation_id="r-1", subject="the sum"),
-        *delegated(at),
-        *delegated(at, group, 1),
-        *questioned(at),
+        publication(at, "sum.noted", correlation_id="r-1", subject="the sum"),
+        *delegation(at),
+        *delegation(at, group, 1),
+        *question_effects(at),
         session(at),
         done.SaveTask(replace(task(), state={"a": [1]}, sub_tasks=2, pending=2, version=3), 2),
         done.SaveSubTask("adder", "r-1", 1, SubTaskInfo("x", "pay.requested", "paid", result={"success": True})),
@@ -138,42 +138,42 @@ def everything(at: Moment) -> list[Effect]:
     ]
 
 
-def sent(acts: list[AnyAct]) -> list[AnyAct]:
-    """Acts as they come over the wire."""
+def over_the_wire(acts: list[AnyAct]) -> list[AnyAct]:
+    """Acts after a round trip over the wire."""
     adapter: TypeAdapter[list[AnyAct]] = TypeAdapter(list[Act])
     return adapter.validate_json(adapter.dump_json(acts, by_alias=True), strict=True)
 
 
-def test_what_a_handler_did_is_the_same_when_it_was_said_over_the_wire() -> None:
-    did = everything(moment())
-    assert list(admit(sent(acts_of(did, request(), "adder")), standing())) == did
+def test_effects_of_a_remote_handler_are_the_same_after_the_wire() -> None:
+    did = all_effects(moment())
+    assert list(admit(over_the_wire(acts_of(did, request(), "adder")), delivery_facts())) == did
 
 
 @pytest.mark.parametrize("stop", [False, True])
-def test_a_task_ends_with_all_that_it_waits_for(stop: bool) -> None:
+def test_the_end_of_a_task_closes_its_expectations(stop: bool) -> None:
     at = moment()
-    opened = [effect.expectation for effect in delegated(at) if isinstance(effect, done.Expect)]
+    opened = [effect.expectation for effect in delegation(at) if isinstance(effect, done.Expect)]
     did = list(end(task(), {"success": True, "result": {"n": 1}}, opened, at, stop=stop))
-    known = standing(waiting=opened, makes=())
-    assert list(admit(sent(acts_of(did, request(), "adder")), known)) == did
+    known = delivery_facts(waiting=opened, makes=())
+    assert list(admit(over_the_wire(acts_of(did, request(), "adder")), known)) == did
 
 
-def test_a_task_that_asked_and_ended_in_one_handling_waits_for_nothing() -> None:
+def test_a_task_that_delegates_and_ends_in_one_handling_has_no_open_expectation() -> None:
     at = moment()
-    asked = delegated(at)
+    asked = delegation(at)
     opened = [effect.expectation for effect in asked if isinstance(effect, done.Expect)]
     did = [*asked, *end(task(), {"success": True}, opened, at)]
-    assert list(admit(sent(acts_of(did, request(), "adder")), standing())) == did
+    assert list(admit(over_the_wire(acts_of(did, request(), "adder")), delivery_facts())) == did
 
 
-def test_a_redriven_delivery_makes_ids_of_its_own() -> None:
+def test_a_redriven_delivery_derives_ids_of_its_own() -> None:
     again = count(2 * ORDINALS_APART)
-    did = [told(moment(again), "sum.noted")]
-    assert list(admit(acts_of(did, request(), "adder", 2), standing(redriven=2))) == did
-    assert list(admit(acts_of(did, request(), "adder", 2), standing())) != did
+    did = [publication(moment(again), "sum.noted")]
+    assert list(admit(acts_of(did, request(), "adder", 2), delivery_facts(redriven=2))) == did
+    assert list(admit(acts_of(did, request(), "adder", 2), delivery_facts())) != did
 
 
-def test_each_member_of_a_group_is_told_at_the_same_cost() -> None:
+def test_the_cost_of_an_act_does_not_grow_with_its_group() -> None:
     at, effects, made = Moment(request(), "adder", NOW, count()), list[Effect](), 0
     group = at.expectation_id("group")
     spec = DelegationSpec("pay.requested", {}, "pay.done", None)
@@ -194,27 +194,27 @@ def test_each_member_of_a_group_is_told_at_the_same_cost() -> None:
     assert made < 10 * len(acts)
 
 
-def test_the_wanted_reply_and_the_end_of_a_question_need_no_right() -> None:
+def test_the_expected_reply_and_the_timeout_of_a_question_need_no_right() -> None:
     at = moment()
-    reply = told(at, "sum.done", RESULTS, correlation_id="k-1", answers="r-1")
-    timeout = timeout_event(task(), _open(questioned(at)), at)
-    assert list(admit(acts_of([reply, timeout], request(), "adder"), standing(makes=()))) == [reply, timeout]
+    reply = publication(at, "sum.done", RESULTS, correlation_id="k-1", answers="r-1")
+    timeout = timeout_event(task(), _open(question_effects(at)), at)
+    assert list(admit(acts_of([reply, timeout], request(), "adder"), delivery_facts(makes=()))) == [reply, timeout]
 
 
 def _open(effects: tuple[Effect, ...]) -> Expectation:
     return next(effect.expectation for effect in effects if isinstance(effect, done.Expect))
 
 
-def test_what_the_platform_would_say_is_said_in_the_agent_s_name() -> None:
-    """As where its handler is gone."""
+def test_an_event_of_the_platform_in_an_act_gets_the_agent_as_its_source() -> None:
+    """The platform replies so for a missing handler."""
     said = Publish(
         replace(moment(), agent=SYSTEM).event(OWN, RESULTS, "sum.done", {}, correlation_id="k-1", answers="r-1")
     )
-    (made,) = admit(acts_of([said], request(), "adder"), standing(makes=()))
+    (made,) = admit(acts_of([said], request(), "adder"), delivery_facts(makes=()))
     assert isinstance(made, Publish) and made.event.source == "adder" and made.event.answers == "r-1"
 
 
-# Every kind of effect: how it would be said of something that is not this delivery's.
+# Every kind of effect, aimed at rows of another delivery.
 OTHERS = Lineage("rival", "bob", plan_id="p-9", root_plan_id="p-9")
 FOREIGN_KEY = MemoryKey("rival", "p-9", "seen")
 
@@ -228,8 +228,8 @@ def foreign_task() -> TaskRecord:
     return replace(task(), task_id="r-9", agent="rival's", lineage=OTHERS, answer_key="k-9", answer_event="paid")
 
 
-def made_of(effect: Effect, **known: Any) -> list[Effect]:
-    return list(admit(acts_of([effect], request(), "adder"), standing(**known)))
+def admit_one(effect: Effect, **known: Any) -> list[Effect]:
+    return list(admit(acts_of([effect], request(), "adder"), delivery_facts(**known)))
 
 
 @pytest.mark.parametrize(
@@ -237,22 +237,22 @@ def made_of(effect: Effect, **known: Any) -> list[Effect]:
     [{}, {"tenant_id": "rival"}, {"user_id": "bob"}, {"plan_id": "p-9"}, {"root_plan_id": "p-9"}, {"source": "adder"}],
     ids=str,
 )
-def test_an_event_is_of_the_delivery_s_lineage_and_agent_whatever_it_says(changes: dict[str, Any]) -> None:
-    (made,) = made_of(Publish(foreign_event(**changes), is_cleared=True))
+def test_an_admitted_event_has_the_lineage_and_agent_of_its_delivery(changes: dict[str, Any]) -> None:
+    (made,) = admit_one(Publish(foreign_event(**changes), is_cleared=True))
     assert isinstance(made, Publish)
     event = made.event
     assert (event.lineage, event.source, event.causation_id) == (WORKING, "adder", "r-1")
     assert (event.own, event.unchecked, event.target, made.is_cleared) == (None, None, None, False)
 
 
-def test_rows_of_a_task_are_those_of_the_task_in_hand_whatever_they_say() -> None:
-    (saved,) = made_of(done.SaveTask(foreign_task(), None))
+def test_admitted_rows_of_a_task_belong_to_the_task_of_the_delivery() -> None:
+    (saved,) = admit_one(done.SaveTask(foreign_task(), None))
     assert isinstance(saved, done.SaveTask)
     assert replace(saved.task, state={}, pending=None) == task()
-    (part,) = made_of(done.SaveSubTask("rival's", "r-9", 0, SubTaskInfo("x", "a", "b")))
+    (part,) = admit_one(done.SaveSubTask("rival's", "r-9", 0, SubTaskInfo("x", "a", "b")))
     assert isinstance(part, done.SaveSubTask) and (part.agent, part.task_id) == ("adder", "r-1")
     answer = moment().event(OTHERS, RESULTS, "paid", {"task_id": "r-9", "success": True})
-    ended = admit(acts_of([Publish(answer), done.EndTask("rival's", "r-9")], request(), "adder"), standing())
+    ended = admit(acts_of([Publish(answer), done.EndTask("rival's", "r-9")], request(), "adder"), delivery_facts())
     published = [effect.event for effect in ended if isinstance(effect, Publish)]
     assert [(e.type, e.correlation_id, e.answers, e.data["task_id"]) for e in published] == [
         ("sum.done", "k-1", "r-1", "r-1")
@@ -269,17 +269,17 @@ def test_rows_of_a_task_are_those_of_the_task_in_hand_whatever_they_say() -> Non
         (AppendMemory(FOREIGN_KEY, (1,)), "no plan of the tree"),
         (done.Declare("adder", EventDefinition(event_name="paid", topic="business-facts")), "its key does not name"),
         (done.Declare("adder", PAY), "whoever has its handler registers it"),
-        (told(moment(), "order.placed"), "its key does not name"),
-        (told(moment(), "sum.done", FACTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
-        (told(moment(), "paid", RESULTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
-        (told(moment(), "sum.noted", RESULTS, correlation_id="k-9", answers="r-1"), "answers no request"),
-        (told(moment(), TASK_TIMEOUT, FACTS), "its key does not name"),
+        (publication(moment(), "order.placed"), "its key does not name"),
+        (publication(moment(), "sum.done", FACTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
+        (publication(moment(), "paid", RESULTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
+        (publication(moment(), "sum.noted", RESULTS, correlation_id="k-9", answers="r-1"), "answers no request"),
+        (publication(moment(), TASK_TIMEOUT, FACTS), "its key does not name"),
     ],
     ids=str,
 )
-def test_what_is_not_its_own_is_refused(effect: Effect, wrong: str) -> None:
+def test_an_act_outside_the_rights_of_its_key_or_plan_is_refused(effect: Effect, wrong: str) -> None:
     with pytest.raises(LocalProtocolError, match=wrong):
-        made_of(effect)
+        admit_one(effect)
 
 
 STEP = Step("p-1", 0, StepKind.GOAL, NOW)
@@ -300,26 +300,26 @@ def test_no_act_changes_a_plan(effect: Effect) -> None:
         acts_of([effect], request(), "adder")
 
 
-@pytest.mark.parametrize("effect", [effect for effect in delegated(moment()) if isinstance(effect, done.Schedule)])
-def test_timers_and_ends_of_expectations_follow_and_are_never_said(effect: Effect) -> None:
+@pytest.mark.parametrize("effect", [effect for effect in delegation(moment()) if isinstance(effect, done.Schedule)])
+def test_timers_closings_and_other_task_ends_make_no_act(effect: Effect) -> None:
     closes = done.Close("of another", done.ExpectationStatus.CLOSED, NOW)
     for one in (effect, closes, done.Unschedule("of another"), done.EndTask("adder", "r-9")):
         assert acts_of([one], request(), "adder") == []
 
 
-def test_every_act_is_of_the_task_in_hand_where_it_is_about_one() -> None:
+def test_an_act_on_a_task_needs_a_task_in_the_delivery() -> None:
     at = moment()
-    about = [delegated(at), questioned(at), (done.SaveTask(task(), None),), end(task(), {}, [], at)]
+    about = [delegation(at), question_effects(at), (done.SaveTask(task(), None),), end(task(), {}, [], at)]
     about.append((done.SaveSubTask("adder", "r-1", 0, SubTaskInfo("x", "a", "b")),))
     for effects in about:
         with pytest.raises(LocalProtocolError, match="no task in hand"):
-            admit(acts_of(effects, request(), "adder"), standing(task=None))
+            admit(acts_of(effects, request(), "adder"), delivery_facts(task=None))
 
 
-def test_announcements_come_from_questions_only() -> None:
+def test_human_input_announcements_come_from_questions_only() -> None:
     about = moment().event(OWN, EventTopic.NOTIFICATION_EVENTS, HUMAN_INPUT, {})
     assert acts_of([Publish(about)], request(), "adder") == []
-    (forged,) = sent(
+    (forged,) = over_the_wire(
         [
             TypeAdapter[Any](Act).validate_python(
                 {"kind": "publish", "ordinal": 0, "topic": "notification-events", "type": HUMAN_INPUT, "data": {}}
@@ -327,7 +327,7 @@ def test_announcements_come_from_questions_only() -> None:
         ]
     )
     with pytest.raises(LocalProtocolError, match="only the platform publishes it"):
-        admit([forged], standing(makes=None))
+        admit([forged], delivery_facts(makes=None))
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_announcements_come_from_questions_only() -> None:
     ],
     ids=str,
 )
-def test_an_act_has_no_word_for_whose_it_is(more: dict[str, Any]) -> None:
+def test_an_act_has_no_field_for_an_owner_a_target_or_an_id(more: dict[str, Any]) -> None:
     said = {"kind": "publish", "ordinal": 0, "topic": "business-facts", "type": "sum.noted", "data": {}}
     adapter: TypeAdapter[AnyAct] = TypeAdapter(Act)
     adapter.validate_python(said)
@@ -352,9 +352,9 @@ def test_an_act_has_no_word_for_whose_it_is(more: dict[str, Any]) -> None:
         adapter.validate_python({**said, **more})
 
 
-def test_every_kind_of_effect_is_judged() -> None:
+def test_every_kind_of_effect_has_a_test_of_its_admission() -> None:
     kinds = {kind.__name__ for kind in get_args(done.Effect)}
-    known = {type(effect).__name__ for effect in everything(moment())}
+    known = {type(effect).__name__ for effect in all_effects(moment())}
     known |= {"Close", "Unschedule", "EndTask", "SavePlan", "AppendStep", "Spend", "SaveValue", "DropValue"}
     known |= {"Postpone", "FeatureEffect"}
     assert kinds == known
@@ -365,5 +365,5 @@ def test_every_kind_of_effect_is_judged() -> None:
     [Ack(), RetryAfter(timedelta(seconds=2.5), "later", True, False), DeadLetter("no", True), InDoubt("who knows")],
     ids=str,
 )
-def test_how_a_delivery_ends_is_the_same_over_the_wire(disposition: Disposition) -> None:
+def test_a_disposition_survives_the_wire(disposition: Disposition) -> None:
     assert disposition_of(ending_of(disposition)) == disposition

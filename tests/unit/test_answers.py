@@ -41,12 +41,12 @@ OPERATOR = Person()
 MANAGER = Person(user_id="mia", roles=frozenset({"manager", "staff"}))
 
 
-def expecting(ask: Ask | None, **changed: Any) -> Expectation:
+def expectation_of(ask: Ask | None, **changed: Any) -> Expectation:
     opened = {"event_type": "refund.approved", "opened_at": NOW - HOUR, "deadline": NOW + HOUR, "ask": ask}
     return expectation("gate", **(opened | changed))
 
 
-def answering(decision: AnswerDecision, payload: Mapping[str, object], answer_id: str = "a-1") -> Answer:
+def answer_of(decision: AnswerDecision, payload: Mapping[str, object], answer_id: str = "a-1") -> Answer:
     return Answer(answer_id, dict(payload), decision, "mia", NOW)
 
 
@@ -61,7 +61,7 @@ def answering(decision: AnswerDecision, payload: Mapping[str, object], answer_id
     ],
 )
 def test_a_valid_answer_is_accepted(ask: Ask, decision: AnswerDecision, payload: JsonObject) -> None:
-    assert judge_answer(expecting(ask), answering(decision, payload), MANAGER, NOW) == "accepted"
+    assert judge_answer(expectation_of(ask), answer_of(decision, payload), MANAGER, NOW) == "accepted"
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_a_valid_answer_is_accepted(ask: Ask, decision: AnswerDecision, payload:
         (None, APPROVE, YES, "no question to a person"),
     ],
 )
-def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(
+def test_an_invalid_answer_gets_a_reason_and_leaves_the_question_open(
     ask: Ask | None, decision: AnswerDecision, payload: JsonObject, why: str
 ) -> None:
-    outcome = judge_answer(expecting(ask), answering(decision, payload), MANAGER, NOW)
+    outcome = judge_answer(expectation_of(ask), answer_of(decision, payload), MANAGER, NOW)
     assert outcome == "invalid"
     assert why in outcome.detail
 
@@ -99,24 +99,26 @@ def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(
         (frozenset[str](), "invalid"),
     ],
 )
-def test_one_of_the_approvers_roles_is_needed(roles: frozenset[str] | None, outcome: str) -> None:
+def test_an_answer_needs_one_of_the_approvers_roles(roles: frozenset[str] | None, outcome: str) -> None:
     person = Person(user_id="sam", roles=roles)
-    judged = judge_answer(expecting(GATE), answering(APPROVE, YES), person, NOW)
+    judged = judge_answer(expectation_of(GATE), answer_of(APPROVE, YES), person, NOW)
     assert judged == outcome
     if outcome == "invalid":
         assert "one of manager, cfo must answer" in judged.detail
-    open_to_all = judge_answer(expecting(QUESTION), answering(RESPOND, {"text": "red"}), person, NOW)
-    assert open_to_all == "accepted", "without approvers anybody answers"
+    open_to_all = judge_answer(expectation_of(QUESTION), answer_of(RESPOND, {"text": "red"}), person, NOW)
+    assert open_to_all == "accepted", "without approvers every person may answer"
 
 
 @pytest.mark.parametrize(
     ("role", "minutes", "outcome"),
     [("director", 59, "invalid"), ("director", 60, "accepted"), ("manager", 61, "accepted"), ("clerk", 61, "invalid")],
 )
-def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str, minutes: int, outcome: str) -> None:
+def test_after_the_escalation_escalation_roles_may_answer_beside_the_approvers(
+    role: str, minutes: int, outcome: str
+) -> None:
     ladder = replace(GATE, escalate_after=timedelta(hours=1), escalate_to=("director",))
-    asked, person = expecting(ladder, opened_at=NOW - timedelta(minutes=minutes)), Person(roles=frozenset({role}))
-    assert judge_answer(asked, answering(APPROVE, YES), person, NOW) == outcome
+    asked, person = expectation_of(ladder, opened_at=NOW - timedelta(minutes=minutes)), Person(roles=frozenset({role}))
+    assert judge_answer(asked, answer_of(APPROVE, YES), person, NOW) == outcome
 
 
 @pytest.mark.parametrize(
@@ -133,23 +135,23 @@ def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str
         ("client", (), None, True),
     ],
 )
-def test_only_a_declared_producer_meets_a_wait_and_no_event_speaks_for_approvers(
+def test_a_declared_producer_meets_a_wait_and_no_event_meets_a_gate(
     source: str, producers: tuple[str, ...], ask: Ask | None, meets: bool
 ) -> None:
-    assert may_meet(expecting(ask, producers=producers), said_by(source)) is meets
+    assert may_meet(expectation_of(ask, producers=producers), event_from(source)) is meets
 
 
-def said_by(source: str, **changed: Any) -> EventEnvelope:
+def event_from(source: str, **changed: Any) -> EventEnvelope:
     return EventEnvelope(id="e", source=source, type="x", topic=EventTopic.BUSINESS_FACTS, time=NOW, **changed)
 
 
 @pytest.mark.parametrize(
     ("own", "user_id", "meets"), [(None, "ben", True), (True, "ben", False), (True, "ann", True), (False, "ben", True)]
 )
-def test_what_somebody_says_who_may_steer_no_others_meets_their_own_waits_only(
+def test_an_event_of_a_user_without_the_right_to_steer_meets_only_their_own_waits(
     own: bool | None, user_id: str, meets: bool
 ) -> None:
-    assert may_meet(expecting(None, user_id="ann"), said_by("client", own=own, user_id=user_id)) is meets
+    assert may_meet(expectation_of(None, user_id="ann"), event_from("client", own=own, user_id=user_id)) is meets
 
 
 @pytest.mark.parametrize(
@@ -160,8 +162,8 @@ def test_what_somebody_says_who_may_steer_no_others_meets_their_own_waits_only(
         (ExpectationStatus.EXPIRED, "late", "2026-03-01T13:00:00"),
     ],
 )
-def test_a_question_that_is_no_longer_open_takes_no_answer(status: ExpectationStatus, outcome: str, why: str) -> None:
-    judged = judge_answer(expecting(GATE, status=status), answering(APPROVE, YES), OPERATOR, NOW)
+def test_a_closed_question_accepts_no_answer(status: ExpectationStatus, outcome: str, why: str) -> None:
+    judged = judge_answer(expectation_of(GATE, status=status), answer_of(APPROVE, YES), OPERATOR, NOW)
     assert judged == outcome
     assert why in judged.detail
 
@@ -170,20 +172,24 @@ def test_a_question_that_is_no_longer_open_takes_no_answer(status: ExpectationSt
     ("deadline", "outcome"),
     [(NOW + timedelta(microseconds=1), "accepted"), (NOW, "late"), (NOW - HOUR, "late"), (None, "accepted")],
 )
-def test_at_the_deadline_it_is_late_for_everybody_whether_the_timer_fired_or_not(deadline: Any, outcome: str) -> None:
-    asked = expecting(GATE, deadline=deadline)
-    assert judge_answer(asked, answering(APPROVE, YES), OPERATOR, NOW) == outcome
-    stranger = judge_answer(asked, answering(APPROVE, YES), Person(roles=frozenset()), NOW)
-    assert stranger == ("late" if outcome == "late" else "invalid"), "of what is over a stranger learns no more"
+def test_at_the_deadline_an_answer_is_late_for_every_person_even_before_the_timer(deadline: Any, outcome: str) -> None:
+    asked = expectation_of(GATE, deadline=deadline)
+    assert judge_answer(asked, answer_of(APPROVE, YES), OPERATOR, NOW) == outcome
+    stranger = judge_answer(asked, answer_of(APPROVE, YES), Person(roles=frozenset()), NOW)
+    assert stranger == ("late" if outcome == "late" else "invalid"), (
+        "after the deadline a stranger gets the same outcome"
+    )
 
 
-def test_the_first_valid_answer_wins_and_the_others_are_told_who_was_first() -> None:
-    answered = expecting(GATE, status=ExpectationStatus.MET, answer=answering(APPROVE, YES, "a-1"))
-    judged = judge_answer(answered, answering(REJECT, NO, "a-2"), OPERATOR, NOW)
+def test_the_first_valid_answer_wins_and_later_answers_get_the_first_person() -> None:
+    answered = expectation_of(GATE, status=ExpectationStatus.MET, answer=answer_of(APPROVE, YES, "a-1"))
+    judged = judge_answer(answered, answer_of(REJECT, NO, "a-2"), OPERATOR, NOW)
     assert judged == "duplicate"
     assert judged.detail == "mia was first: approve at 2026-03-01T12:00:00+00:00"
     for now in (NOW, NOW + timedelta(days=30)):
-        assert judge_answer(answered, answering(APPROVE, YES, "a-1"), OPERATOR, now) == "accepted", "the same, again"
+        assert judge_answer(answered, answer_of(APPROVE, YES, "a-1"), OPERATOR, now) == "accepted", (
+            "a repeated answer is accepted again"
+        )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +204,7 @@ def test_the_first_valid_answer_wins_and_the_others_are_told_who_was_first() -> 
         ("reject", {"approved": True}, REJECT),
     ],
 )
-def test_a_decision_that_was_not_given_is_read_from_the_payload(
+def test_a_missing_decision_is_read_from_the_payload(
     given: str | None, payload: dict[str, object], meant: AnswerDecision
 ) -> None:
     assert decision_meant(given, payload) is meant
@@ -215,9 +221,9 @@ def test_a_decision_that_was_not_given_is_read_from_the_payload(
         ({"answer_id": "a-2"}, "duplicate"),
     ],
 )
-def test_only_the_same_answer_said_again_is_told_that_it_counts(changes: dict[str, Any], outcome: str) -> None:
-    first = answering(APPROVE, YES)
-    closed = expecting(GATE, status=ExpectationStatus.MET, answer=first)
+def test_only_an_identical_repeat_of_an_answer_is_accepted_again(changes: dict[str, Any], outcome: str) -> None:
+    first = answer_of(APPROVE, YES)
+    closed = expectation_of(GATE, status=ExpectationStatus.MET, answer=first)
     assert judge_answer(closed, replace(first, **changes), MANAGER, NOW) == outcome
 
 
@@ -231,7 +237,7 @@ def test_only_the_same_answer_said_again_is_told_that_it_counts(changes: dict[st
         (APPROVE, {"text": "red"}, TEXT | {"additionalProperties": False}, {"text": "red"}),
     ],
 )
-def test_a_yes_is_added_to_an_answer_where_its_schema_has_a_place_for_it(
+def test_approved_is_added_to_an_answer_if_its_schema_has_the_field(
     decision: str | None, payload: JsonObject, schema: JsonObject, said: JsonObject
 ) -> None:
     assert say_approved(decision, payload, schema) == said

@@ -1,4 +1,4 @@
-"""Who may do what: the table, cell by cell, and what is made of it."""
+"""Authority: the table of rights, cell by cell, and the checks built on it."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -54,7 +54,7 @@ PEOPLE = {
     "both": Person("acme", "ann", frozenset({"auditor", "operator", "manager"})),
     "root": Person("acme", "ann"),
 }
-# For each call: what a person may do with their own, another user's, nobody's and another tenant's.
+# For each call: the verdict on a person's own thing, another user's, one without an owner, another tenant's.
 EXPECTED = {
     ("plan", "user"): "may hidden hidden hidden",
     ("plan", "auditor"): "may may may hidden",
@@ -83,12 +83,12 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize(("call", "who"), EXPECTED, ids=lambda value: value)
-def test_a_person_may_do_what_the_best_of_their_roles_lets_them(call: str, who: str) -> None:
+def test_a_persons_best_role_decides(call: str, who: str) -> None:
     found = [verdict(PEOPLE[who], CALLS[call], THINGS[whose]) for whose in Ownership]
     assert [str(one) for one in found] == EXPECTED[call, who].split()
 
 
-def test_the_table_has_a_cell_for_everything_and_shows_no_tenant_to_another() -> None:
+def test_the_table_has_every_cell_and_hides_each_tenant_from_the_others() -> None:
     cells = {(r, a, w): v for r, acts in TABLE.items() for a, row in acts.items() for w, v in row.items()}
     assert set(cells) == {(role, act, whose) for role in Role for act in Act for whose in Ownership}
     assert {verdict for (_, _, whose), verdict in cells.items() if whose is Ownership.ELSEWHERE} == {Permission.HIDDEN}
@@ -96,7 +96,7 @@ def test_the_table_has_a_cell_for_everything_and_shows_no_tenant_to_another() ->
 
 
 @pytest.mark.parametrize("call", [call for call, right in CALLS.items() if right.act in (Act.SEE, Act.STEER)])
-def test_no_role_takes_what_everybody_has_and_who_steers_sees(call: str) -> None:
+def test_no_role_takes_away_a_users_rights_and_a_right_to_steer_includes_the_view(call: str) -> None:
     for person in PEOPLE.values():
         for thing in THINGS.values():
             found = verdict(person, CALLS[call], thing)
@@ -115,15 +115,15 @@ def test_no_role_takes_what_everybody_has_and_who_steers_sees(call: str) -> None
         (Owner("other"), Ownership.ELSEWHERE),
     ],
 )
-def test_whose_something_is(owner: Owner, whose: Ownership) -> None:
+def test_a_things_owner_decides_its_ownership(owner: Owner, whose: Ownership) -> None:
     assert whose_is(owner, PEOPLE["user"]) is whose
 
 
-def test_what_is_nobodys_belongs_to_no_person_without_a_name() -> None:
+def test_a_thing_without_an_owner_belongs_to_no_unnamed_person() -> None:
     assert whose_is(NOBODYS, Person("acme", NO_USER, frozenset())) is Ownership.NOBODYS
 
 
-def test_what_is_not_seen_is_told_in_the_words_for_what_is_not_there() -> None:
+def test_a_hidden_thing_is_reported_as_not_found() -> None:
     with pytest.raises(NotFound, match=r"^no plan 7$"):
         check(PEOPLE["user"], CALLS["cancel"], BEN, "no plan 7")
     with pytest.raises(Forbidden, match=r"^ann has auditor and may not cancel here: that needs the role operator$"):
@@ -135,7 +135,7 @@ def test_what_is_not_seen_is_told_in_the_words_for_what_is_not_there() -> None:
     check(PEOPLE["operator"], CALLS["cancel"], BEN, "no plan 7")
 
 
-def test_lists_show_ones_own_and_all_of_the_tenant_to_who_sees_it() -> None:
+def test_lists_show_a_users_own_things_and_the_whole_tenant_to_auditors_and_operators() -> None:
     assert {name: only_user(person) for name, person in PEOPLE.items()} == {
         "user": "ann",
         "auditor": None,
@@ -183,7 +183,7 @@ def question(owner: Owner, *approvers: str) -> Expectation:
         (BEN, ("manager",), None, True, True),
     ],
 )
-def test_a_question_is_shown_to_whose_it_is_to_who_sees_the_tenant_and_to_who_must_answer(
+def test_a_question_is_listed_for_its_owner_for_viewers_of_the_tenant_and_for_approvers(
     owner: Owner, approvers: tuple[str, ...], roles: tuple[str, ...] | None, listed: bool, open_to: bool
 ) -> None:
     asked = question(owner, *approvers)
@@ -191,7 +191,7 @@ def test_a_question_is_shown_to_whose_it_is_to_who_sees_the_tenant_and_to_who_mu
     assert (is_listed(person, asked, NOW), is_open_to(person, asked, NOW)) == (listed, open_to)
 
 
-def test_a_question_is_shown_to_those_to_whom_it_escalates_from_then_on() -> None:
+def test_a_question_is_listed_for_escalation_roles_after_the_escalation() -> None:
     boss, asked = replace(PEOPLE["user"], roles=frozenset({"boss"})), question(BEN, "manager")
     then = NOW + timedelta(hours=1)
     assert (is_listed(boss, asked, NOW), is_listed(boss, asked, then)) == (False, True)
@@ -257,9 +257,7 @@ PRODUCED = (AgentCapability(task_name="till", consumed_event=PAY, produced_event
         (till(makes(correlate={"/id": "goal_data.order_id"})), "for other plans than orders says"),
     ],
 )
-def test_an_agent_that_comes_by_a_token_takes_and_makes_what_its_key_names_and_weakens_nothing(
-    one: Registration, fault: str
-) -> None:
+def test_a_token_registers_only_the_events_of_its_key_and_weakens_no_definition(one: Registration, fault: str) -> None:
     found = registration_fault(TILL, one, OWNED)
     assert re.search(fault, found) if fault else found == ""
 
@@ -278,7 +276,7 @@ def test_an_agent_that_comes_by_a_token_takes_and_makes_what_its_key_names_and_w
         (till(agent=""), "an agent cannot be called ''"),
     ],
 )
-def test_an_operator_s_token_registers_any_agent_of_the_tenant_and_weakens_nothing(
+def test_an_operators_token_registers_any_agent_of_the_tenant_and_weakens_no_definition(
     one: Registration, fault: str
 ) -> None:
     operator = Caller(Person("acme", "ann", frozenset({"operator"})))
@@ -286,7 +284,7 @@ def test_an_operator_s_token_registers_any_agent_of_the_tenant_and_weakens_nothi
     assert re.search(fault, found) if fault else found == ""
 
 
-def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_terms() -> None:
+def test_a_token_without_an_agent_registers_none_and_an_agent_may_change_its_own_terms() -> None:
     nobody = Caller(TILL.person)
     assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)
     mine = [replace(OWNED[0], agent="till@acme")]
@@ -304,9 +302,11 @@ def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_t
         ("root", question(BEN, "manager"), True),
     ],
 )
-def test_a_person_is_heard_who_is_asked(name: str, asked: Expectation, heard: bool) -> None:
+def test_owners_approvers_operators_and_the_root_may_answer_a_question(
+    name: str, asked: Expectation, heard: bool
+) -> None:
     assert can_answer(PEOPLE[name], asked, NOW) is heard
 
 
-def test_operators_and_the_root_steer_everything_of_their_tenant() -> None:
+def test_operators_and_the_root_steer_everything_in_their_tenant() -> None:
     assert [name for name, person in PEOPLE.items() if steers_all(person)] == ["operator", "both", "root"]

@@ -1,4 +1,4 @@
-"""The timeline of a plan: whose time it was, and what is drawn shorter than it was."""
+"""The timeline of a plan: bars of models, agents and people, and folds of idle time."""
 
 from datetime import timedelta
 
@@ -8,26 +8,26 @@ from msgspec.structs import replace
 from soorma_ai.features.tracking.lines import Line, LineKind
 from soorma_ai.features.tracking.timeline import WIDTH, BarKind, bars_of, timeline_of
 from unit.rows import answer
-from unit.test_trace import goal_event, holding, reserving, traced
+from unit.test_trace import goal_event, held_charge, reservation, trace_of
 
 
 def seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
-def test_models_agents_and_people_have_bars_of_their_own() -> None:
-    told = [(bar.kind, bar.label, bar.begin, bar.end) for bar in bars_of(traced(*reserving()).lines)]
+def test_models_agents_and_people_have_separate_bars() -> None:
+    told = [(bar.kind, bar.label, bar.begin, bar.end) for bar in bars_of(trace_of(*reservation()).lines)]
     assert told == [
         (BarKind.MODEL, "publish:reserve", seconds(0), seconds(2)),
         (BarKind.AGENTS, "reserve", seconds(2), seconds(6)),
         (BarKind.MODEL, "complete", seconds(7), seconds(9)),
     ]
-    (asked,) = bars_of(traced(holding(closed=31, given=answer(31)), [goal_event()]).lines)
+    (asked,) = bars_of(trace_of(held_charge(closed=31, given=answer(31)), [goal_event()]).lines)
     assert (asked.kind, asked.took, asked.is_open) == (BarKind.PEOPLE, seconds(30), False)
 
 
-def test_a_question_that_is_open_is_one_bar_until_now() -> None:
-    (asked,) = bars_of(traced(holding(), [goal_event()], now=100).lines)
+def test_an_open_question_is_one_bar_until_now() -> None:
+    (asked,) = bars_of(trace_of(held_charge(), [goal_event()], now=100).lines)
     assert (asked.kind, asked.begin, asked.end, asked.is_open) == (BarKind.PEOPLE, seconds(1), seconds(100), True)
 
 
@@ -36,7 +36,7 @@ def call(begin: float, end: float, kind: LineKind = LineKind.DECISION) -> Line:
 
 
 def people(begin: float, end: float) -> Line:
-    (wait,) = [line for line in traced(holding(), [goal_event()]).lines[0].lines if line.asked]
+    (wait,) = [line for line in trace_of(held_charge(), [goal_event()]).lines[0].lines if line.asked]
     assert wait.asked is not None
     asked = replace(wait.asked, waited=seconds(end - begin))
     return replace(wait, time=seconds(begin), asked=asked, lines=())
@@ -54,24 +54,22 @@ def people(begin: float, end: float) -> Line:
         ([], [], []),
     ],
 )
-def test_what_nobody_works_in_is_folded_where_it_would_hide_the_work(
-    lines: list[Line], widths: list[int], folded: list[int]
-) -> None:
-    told = traced(*reserving())
+def test_idle_time_is_folded_if_it_would_hide_the_work(lines: list[Line], widths: list[int], folded: list[int]) -> None:
+    told = trace_of(*reservation())
     total = max((line.time for line in lines), default=seconds(0))
     timeline = timeline_of(lines, replace(told.shares, total=total))
     assert [round(bar.width) for bar in timeline.bars] == widths
     assert [round(fold.length.total_seconds()) for fold in timeline.folds] == folded
 
 
-def test_a_bar_is_always_wide_enough_to_be_seen_and_inside() -> None:
-    told = traced(*reserving())
+def test_a_bar_is_visible_and_inside_the_width() -> None:
+    told = trace_of(*reservation())
     timeline = timeline_of([call(5, 5), call(0, 5)], replace(told.shares, total=seconds(5)))
     assert all(bar.width >= 3 and bar.x + bar.width <= WIDTH for bar in timeline.bars)
 
 
-def test_shares_fill_the_whole_width_and_bars_beyond_the_bound_are_counted() -> None:
-    told = traced(*reserving())
+def test_shares_fill_the_width_and_bars_over_the_bound_are_counted() -> None:
+    told = trace_of(*reservation())
     timeline = timeline_of(told.lines, told.shares, most=1)
     assert [(whose, round(width)) for whose, _, width in timeline.parts] == [
         ("model", 400),

@@ -1,9 +1,9 @@
-"""What the benchmark makes of what it saw."""
+"""The benchmark's report: ratios, verdicts and tables."""
 
 import pytest
 
 from bench.process import syncs_between
-from bench.report import BEGIN, END, Runs, bounds_table, figures_table, found, number, put_between, verdict
+from bench.report import BEGIN, END, Runs, bounds_table, figures_table, number, put_between, value_of, verdict
 from bench.table import ROWS, Bound, Row
 
 RUNS: Runs = {
@@ -14,13 +14,13 @@ ROW = Row("row", "work", {}, (Bound("of the rival", "ms", 0.5, of="rival", aim=0
 
 
 def test_a_ratio_is_taken_in_each_round() -> None:
-    value = found(ROW.bounds[0], RUNS)
+    value = value_of(ROW.bounds[0], RUNS)
     assert value is not None and (value.least, value.middle, value.most) == (0.5, 1.0, 1.5)
 
 
-def test_a_figure_that_nobody_measured_is_said_to_be_so() -> None:
+def test_a_missing_figure_is_reported_as_not_measured() -> None:
     for bound in (Bound("", "fsyncs", 1), Bound("", "ms", 1, of="another"), Bound("", "ms", 1, who="another")):
-        assert verdict(bound, found(bound, RUNS)) == "not measured"
+        assert verdict(bound, value_of(bound, RUNS)) == "not measured"
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_a_figure_that_nobody_measured_is_said_to_be_so() -> None:
         (Bound("", "per_s", 334, kind="at least"), "**misses**"),
     ],
 )
-def test_the_median_says_whether_a_bound_holds(bound: Bound, told: str) -> None:
-    assert verdict(bound, found(bound, RUNS)) == told
+def test_the_median_decides_a_bound(bound: Bound, told: str) -> None:
+    assert verdict(bound, value_of(bound, RUNS)) == told
 
 
 def test_tables_have_a_line_for_each_bound_and_each_program() -> None:
@@ -57,11 +57,11 @@ def test_a_program_that_failed_has_no_line() -> None:
     ("value", "text"),
     [(0, "0"), (0.00763, "0.0076"), (0.256, "0.26"), (9.876, "9.88"), (12.34, "12.3"), (1234.5, "1,234")],
 )
-def test_a_number_has_two_or_three_digits_that_count(value: float, text: str) -> None:
+def test_a_number_is_printed_with_two_or_three_significant_digits(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_syncs_are_counted_once_and_only_while_it_was_measured() -> None:
+def test_syncs_are_counted_once_and_only_during_the_measurement() -> None:
     trace = """
 12.000001 fdatasync(7)            = 0
 71   13.500000 fdatasync(7 <unfinished ...>
@@ -76,13 +76,13 @@ def test_syncs_are_counted_once_and_only_while_it_was_measured() -> None:
     assert syncs_between("", 0.0, 99.0) == 0
 
 
-def test_what_was_told_before_is_replaced() -> None:
+def test_an_earlier_report_is_replaced() -> None:
     assert put_between(f"head {BEGIN} old {END} tail", "new") == f"head {BEGIN}\n\nnew\n\n{END} tail"
     with pytest.raises(ValueError, match="put both"):
         put_between("no marks", "new")
 
 
-def test_bounds_speak_of_programs_that_their_row_has() -> None:
+def test_bounds_name_programs_of_their_row() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
     for row in ROWS:
         assert {bound.who for bound in row.bounds} <= set(row.programs), row.name

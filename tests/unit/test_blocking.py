@@ -1,4 +1,4 @@
-"""A plan whose model refuses the set-up rests with its deadline, and says since when and why."""
+"""Blocked plans: a plan with a refused model rests with its deadline, its reason and its time."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from unit.kit import NOW, moment, of_kind, plan
 LATER = NOW + timedelta(hours=1)
 
 
-def test_operators_are_told_once_for_each_time_that_it_is_refused() -> None:
+def test_each_refusal_notifies_operators_once_and_keeps_the_first_time() -> None:
     first = block(plan(), "no key", moment())
     (told,) = of_kind(Publish, first)
     assert (first.plan.status, first.plan.blocked) == (PlanStatus.PAUSED, Blocked("p-1", "no key", NOW))
@@ -21,7 +21,7 @@ def test_operators_are_told_once_for_each_time_that_it_is_refused() -> None:
     assert (told.event.type, told.event.source, told.event.plan_id) == ("plan.operator.needed", "soorma", "p-1")
     again = block(ask_again(first.plan, LATER), "no quota", replace(moment(), now=LATER))
     (told_again,) = of_kind(Publish, again)
-    assert again.plan.blocked == Blocked("p-1", "no quota", NOW), "it needs one since then"
+    assert again.plan.blocked == Blocked("p-1", "no quota", NOW), "blocked since the first refusal"
     assert told.event.id != told_again.event.id
     assert told.event.id == of_kind(Publish, block(plan(), "no key", moment()))[0].event.id
 
@@ -31,7 +31,7 @@ def test_a_long_reason_is_clipped() -> None:
     assert blocked is not None and len(blocked.reason) <= LONGEST_REASON + 1
 
 
-def test_a_resumed_plan_needs_the_operator_until_it_goes_on() -> None:
+def test_a_resumed_plan_stays_blocked_until_its_next_step() -> None:
     resumed = ask_again(block(plan(), "no key", moment()).plan, LATER)
     assert resumed.blocked == Blocked("p-1", "no key", NOW, LATER)
     for trigger in (StatusTrigger.GO, StatusTrigger.FAIL, StatusTrigger.CANCEL):

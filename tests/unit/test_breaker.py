@@ -1,4 +1,4 @@
-"""The breaker's arithmetic: whatever the tree, no more events are made than may be, and what is not used comes back."""
+"""The breaker's arithmetic: no tree makes more events than its limit, and unused shares come back."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -59,17 +59,17 @@ def shares(events: Sequence[EventEnvelope], means: Means = MEANS, granted: int =
     return [one.share for one in spread(events, means, granted)]
 
 
-def test_a_request_pays_for_its_answer_and_takes_all_that_is_left() -> None:
+def test_a_request_pays_for_its_answer_and_takes_the_rest_of_the_share() -> None:
     (asked,) = spread([request()], MEANS)
     assert (asked.share, asked.nesting_left, asked.hops_left, asked.origin) == (98, 15, 64, "root")
 
 
-def test_an_answer_costs_nothing_and_brings_back_what_is_left_to_its_asker_s_depth() -> None:
+def test_an_answer_is_free_and_returns_the_rest_at_its_requesters_depth() -> None:
     (told,) = spread([answer()], replace(MEANS, nesting=15, share=98))
     assert (told.share, told.nesting_left, told.hops_left) == (98, 16, 64)
 
 
-def test_an_event_with_its_limits_is_a_copy_that_says_all_else_that_it_said() -> None:
+def test_an_event_with_limits_is_a_copy_with_all_other_fields_unchanged() -> None:
     asked = request(ext1="kept", deadline=NOW)
     (stamped,) = spread([asked], MEANS)
     limits = {"nesting_left": 15, "hops_left": 64, "share": 98, "origin": "root"}
@@ -84,12 +84,12 @@ def test_a_fact_beside_an_answer_takes_the_smaller_part() -> None:
     assert told + brought <= 99 and brought > 7 * told
 
 
-def test_a_second_answer_and_one_to_several_takers_are_paid() -> None:
+def test_a_second_answer_and_one_to_several_takers_cost_a_share() -> None:
     assert cost_of([answer("a"), answer("b")], MEANS) == 1
     assert cost_of([answer()], replace(MEANS, is_prepaid=False)) == 1
 
 
-def test_what_wakes_a_plan_is_the_platform_s_own_and_is_left_as_it_is() -> None:
+def test_a_wake_up_of_a_plan_costs_nothing_and_is_unchanged() -> None:
     wake = wake_for(ABANDONED, expectation(), NOW)
     assert spread([wake], replace(MEANS, share=0)) == [wake]
     assert cost_of([wake], MEANS) == 0
@@ -103,14 +103,14 @@ def test_what_wakes_a_plan_is_the_platform_s_own_and_is_left_as_it_is() -> None:
         (replace(MEANS, hops=0, is_aside=True), request(), "max_hops"),
     ],
 )
-def test_what_lies_too_deep_is_told_by_the_name_of_its_limit(means: Means, made: EventEnvelope, limit: str) -> None:
+def test_an_event_too_deep_fails_with_the_name_of_its_limit(means: Means, made: EventEnvelope, limit: str) -> None:
     with pytest.raises(LimitExceeded) as told:
         check_depth([made], means, USUAL)
     assert told.value.limit == limit
 
 
 @pytest.mark.parametrize("made", [answer(), request()])
-def test_an_answer_is_never_too_deep_nor_a_request_of_a_task_too_far(made: EventEnvelope) -> None:
+def test_an_answer_is_never_too_deep_and_a_tasks_request_never_too_many_hops_away(made: EventEnvelope) -> None:
     check_depth([made], replace(MEANS, hops=0), USUAL)
     check_depth([answer()], replace(MEANS, nesting=0, hops=0), USUAL)
 
@@ -121,7 +121,7 @@ def test_a_root_begins_with_a_first_share_and_its_copies_share_it() -> None:
     assert means_of(fact(), Lineage(), Limits(max_events=80)).share == 10
 
 
-def test_what_comes_for_a_plan_from_another_root_brings_it_no_share() -> None:
+def test_an_event_from_another_root_brings_a_plan_no_share() -> None:
     of_plan = Lineage(origin="p-1", goal_id="g-1", nesting_left=9, hops_left=9)
     assert means_of(fact(), of_plan, USUAL, is_owned=True).share == 0
     assert means_of(fact(origin="another", share=50), of_plan, USUAL, is_owned=True).share == 0
@@ -129,7 +129,7 @@ def test_what_comes_for_a_plan_from_another_root_brings_it_no_share() -> None:
     assert means_of(request("g-1"), of_plan, USUAL, is_owned=True).share == FIRST_SHARE
 
 
-def test_a_plan_that_begins_sets_what_is_left_unless_it_lies_within_something() -> None:
+def test_a_new_plan_sets_its_depth_and_hops_unless_it_lies_within_a_tree() -> None:
     limits = Limits(max_nesting=3, max_hops=None)
     begun = begin_lineage(Lineage(share=7), "p-1", limits)
     assert (begun.origin, begun.share, begun.nesting_left, begun.hops_left) == ("p-1", None, 3, OFF)
@@ -138,7 +138,7 @@ def test_a_plan_that_begins_sets_what_is_left_unless_it_lies_within_something() 
     assert begin_lineage(within, "p-2").nesting_left == 2
 
 
-def test_a_refused_request_brings_back_all_of_its_share() -> None:
+def test_a_refused_request_returns_its_whole_share() -> None:
     told = refuse(request(share=40, nesting_left=5, hops_left=6, origin="r"), "rejected", "no", NOW)
     assert (told.share, told.nesting_left, told.hops_left, told.origin) == (40, 6, 6, "r")
     assert returning(Lineage()) == Lineage()
@@ -151,17 +151,17 @@ def test_switched_off_limits_never_count_down() -> None:
     assert made.hops_left == OFF
 
 
-def test_another_program_can_raise_nothing_and_spends_nothing_of_a_root_here() -> None:
+def test_a_foreign_event_raises_no_limit_and_spends_nothing_of_a_local_root() -> None:
     told = fact(share=10**6, nesting_left=10**6, hops_left=10**6, origin="p-1")
     counted = from_abroad(told)
     assert (counted["share"], counted["nesting_left"], counted["hops_left"]) == (FIRST_SHARE, 16, 64)
     assert counted["origin"] not in (None, "p-1")
     again = told.model_copy(update={**counted, "share": 3, "hops_left": 2})
-    assert from_abroad(again) == {**counted, "share": 3, "hops_left": 2}, "it comes back under one name"
+    assert from_abroad(again) == {**counted, "share": 3, "hops_left": 2}, "a returning event keeps its root"
     assert from_abroad(fact()) == dict.fromkeys(counted)
 
 
-def test_what_is_lacking_is_drawn_and_the_last_of_it_is_no_more_than_there_is() -> None:
+def test_a_missing_share_is_drawn_up_to_the_limit() -> None:
     limits = Limits(max_events=800)
     assert grant(lacking=5, parts=2, drawn=0, limits=limits) == 37
     assert grant(lacking=5, parts=2, drawn=690, limits=limits) == 10
@@ -170,7 +170,7 @@ def test_what_is_lacking_is_drawn_and_the_last_of_it_is_no_more_than_there_is() 
 
 
 class World:
-    """A run of handlings in some order, each of which publishes what the next of `plans` says."""
+    """A run of handlings; each publishes a given number of facts and requests."""
 
     def __init__(self, limits: Limits, copies: int) -> None:
         self.limits, self.copies = limits, copies
@@ -213,7 +213,7 @@ class World:
 def test_no_tree_makes_more_than_max_events(
     most: int, copies: int, shape: list[tuple[int, int]], is_request: bool
 ) -> None:
-    """Every handling publishes facts, requests and its answer, as `shape` says again and again, without end."""
+    """Every handling publishes facts, requests and its answer; `shape` repeats without end."""
     world = World(Limits(max_events=most, max_hops=None, max_nesting=None), copies)
     world.waiting += [(request("r") if is_request else fact("r"), 1)]
     turns = 0
@@ -226,7 +226,7 @@ def test_no_tree_makes_more_than_max_events(
 
 
 @given(share=st.integers(0, 10_000), facts=st.integers(0, 20), requests=st.integers(0, 20))
-def test_no_share_is_made_of_nothing(share: int, facts: int, requests: int) -> None:
+def test_the_parts_of_a_share_never_exceed_the_share(share: int, facts: int, requests: int) -> None:
     events = [*(fact(f"f{n}") for n in range(facts)), *(request(f"q{n}") for n in range(requests)), answer()]
     means = replace(MEANS, share=share)
     given_on = sum(one.share or 0 for one in spread(events, means))
@@ -234,7 +234,7 @@ def test_no_share_is_made_of_nothing(share: int, facts: int, requests: int) -> N
 
 
 @given(steps=st.integers(1, 500))
-def test_a_share_goes_to_and_fro_and_loses_only_what_was_made(steps: int) -> None:
+def test_a_share_passed_to_and_fro_shrinks_only_by_the_events_made(steps: int) -> None:
     share = FIRST_SHARE
     for _ in range(steps):
         (asked,) = spread([request()], replace(MEANS, share=share))

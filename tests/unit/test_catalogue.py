@@ -1,4 +1,4 @@
-"""All events that agents registered, each once."""
+"""The catalogue: each registered event once."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ EVENTS = (
 CATALOGUE = catalogue_of(EVENTS)
 
 
-def test_each_event_is_in_it_once_by_name_and_topic_and_takers_know_best() -> None:
+def test_each_event_is_listed_once_by_name_and_topic_with_its_takers_definition() -> None:
     told = [(one.event_name, str(one.topic)) for one in CATALOGUE.events]
     assert told == [
         ("order.paid", "business-facts"),
@@ -50,7 +50,7 @@ def test_each_event_is_in_it_once_by_name_and_topic_and_takers_know_best() -> No
     ("topic", "pattern", "count"),
     [(None, None, 4), (FACTS, None, 2), (None, "paid", 3), (None, "*", 4), (FACTS, "order.*", 1), (None, "order", 0)],
 )
-def test_a_topic_and_a_family_choose_among_them(topic: EventTopic | None, pattern: str | None, count: int) -> None:
+def test_a_topic_and_a_pattern_filter_the_catalogue(topic: EventTopic | None, pattern: str | None, count: int) -> None:
     assert len(CATALOGUE.on(topic, pattern)) == count
 
 
@@ -59,13 +59,13 @@ def test_a_star_within_a_name_is_refused() -> None:
         CATALOGUE.on(None, "o*d")
 
 
-def test_of_one_name_on_several_topics_a_request_is_meant() -> None:
+def test_a_name_on_several_topics_means_the_request() -> None:
     found = [CATALOGUE.find_named("paid", topic) for topic in (None, RESULTS, EventTopic.PLAN_EVENTS)]
     assert [one and one.topic for one in found] == [REQUESTS, RESULTS, None]
     assert CATALOGUE.find_named("nope", None) is None
 
 
-def test_who_stuffs_events_with_words_does_not_crowd_out_the_right_one() -> None:
+def test_an_agent_with_many_wordy_events_does_not_crowd_out_the_best_match() -> None:
     many = [live("crowd", TAKES, f"weigh.parcel{n}", description="weigh parcel scales " * 9) for n in range(50)]
     found = catalogue_of([*many, live("scales", TAKES, "scales.use", description="Weigh a parcel.")])
     told = [one.event_name for one in found.find("weigh the parcel", 10)]
@@ -73,7 +73,7 @@ def test_who_stuffs_events_with_words_does_not_crowd_out_the_right_one() -> None
     assert found.find("zebra", 10) == []
 
 
-def test_what_a_model_is_told_of_an_event_is_bounded() -> None:
+def test_the_row_of_an_event_for_a_model_is_bounded() -> None:
     long = EventDefinition(event_name="x", description="y" * 9_000, payload_schema=branching(30))
     row = row_of(long)
     assert row["name"] == "x" and len(str(row["description"])) == DESCRIPTION_CHARS

@@ -1,5 +1,5 @@
-"""A provider that is away is asked by nobody but one, at growing distances; a question that always fails is nobody
-else's matter."""
+"""The circuit of a provider: during an outage one caller probes it at growing intervals, and failures of one question
+alone open no circuit."""
 
 from datetime import timedelta
 
@@ -45,7 +45,7 @@ def test_rests_grow_up_to_five_minutes(rests: int, pause: float) -> None:
         ([("a", 0, 60), ("b", 1, 3600)], 3601),
     ],
 )
-def test_it_opens_when_two_have_failed_or_at_the_providers_word(
+def test_a_circuit_opens_after_two_failed_callers_or_on_the_providers_retry_after(
     failures: list[tuple[str, float, float | None]], open_for: float | None
 ) -> None:
     circuit, now = Circuit(), NOW
@@ -78,14 +78,14 @@ def test_it_opens_when_two_have_failed_or_at_the_providers_word(
         ("cut good blank", True, 20, False),
     ],
 )
-def test_how_an_answer_ended_says_whether_and_how_the_next_is_asked_for(
+def test_the_endings_of_unusable_answers_decide_on_another_ask_its_room_and_its_form(
     endings: str, again: bool, room: int, other: bool
 ) -> None:
     unusable = [Ending(one) for one in endings.split()]
     assert (may_ask_again(unusable), room_after(unusable, 10), needs_other_form(unusable)) == (again, room, other)
 
 
-def test_it_is_half_open_only_after_it_was_open() -> None:
+def test_a_circuit_is_half_open_only_after_its_open_time() -> None:
     assert not is_half_open(Circuit(), NOW)
     assert not is_half_open(fail(Circuit(), "a", NOW, None), NOW)
     assert not is_half_open(fail(Circuit(), "a", NOW, seconds(1)), NOW)
@@ -94,8 +94,10 @@ def test_it_is_half_open_only_after_it_was_open() -> None:
 @pytest.mark.parametrize(
     ("resumed", "after", "may"),
     [(None, 59, False), (None, 60, True), (0, 0, True), (7, 0, False), (8, 0, True), (6, 0, True)],
-    ids=["new", "new, later", "resumed", "resumed with the one that was refused", "after it", "clock set back"],
+    ids=["new", "new, later", "resumed", "resumed just before the refusal", "after it", "clock set back"],
 )
-def test_a_refused_model_is_asked_again_by_who_was_resumed_since(resumed: int | None, after: float, may: bool) -> None:
+def test_a_refused_model_is_asked_again_after_a_minute_or_by_a_plan_resumed_since(
+    resumed: int | None, after: float, may: bool
+) -> None:
     refusal = SetupRefusal("no key", NOW + seconds(7), at=100.0)
     assert may_insist(refusal, None if resumed is None else NOW + seconds(resumed), 100.0 + after) is may

@@ -1,4 +1,4 @@
-"""Who may take a question in hand, and to whom it may be handed."""
+"""Claims and assignments of questions: allowed people, duration, end."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,7 @@ SEEN = Colleague("acme", "bob", frozenset({"clerk"}), NOW)
         (ANNS, "bob", True, ""),
     ],
 )
-def test_a_claim_keeps_another_from_claiming_unless_they_insist(
+def test_a_claim_blocks_other_claims_unless_they_insist(
     found: Claim | None, who: str, insists: bool, fault: str
 ) -> None:
     said = claim_fault(ASKED, found, who, NOW, insists=insists)
@@ -61,12 +61,12 @@ def test_a_claim_lasts_no_longer_than_its_question(deadline: datetime | None, un
 CLOSED: dict[str, dict[str, Any]] = {
     "answered": {"status": ExpectationStatus.MET},
     "over": {"deadline": NOW},
-    "not asked any more": {"status": ExpectationStatus.CLOSED},
+    "withdrawn": {"status": ExpectationStatus.CLOSED},
 }
 
 
 @pytest.mark.parametrize("changes", CLOSED.values(), ids=CLOSED)
-def test_nothing_is_done_about_a_question_that_is_closed(changes: dict[str, Any]) -> None:
+def test_a_closed_question_is_neither_claimed_nor_assigned(changes: dict[str, Any]) -> None:
     closed = replace(ASKED, **changes)
     assert not_open_fault(closed, NOW) and not not_open_fault(ASKED, NOW)
     assert claim_fault(closed, None, "ann", NOW, insists=True) == not_open_fault(closed, NOW)
@@ -83,7 +83,7 @@ def test_nothing_is_done_about_a_question_that_is_closed(changes: dict[str, Any]
         ((), None, ""),
     ],
 )
-def test_a_question_is_handed_to_who_is_known_to_be_allowed_to_answer(
+def test_a_question_is_assigned_only_to_a_person_known_to_have_an_approver_role(
     approvers: tuple[str, ...], known_as: frozenset[str] | None, fault: str
 ) -> None:
     assert ASKED.ask is not None
@@ -103,7 +103,7 @@ def test_a_question_is_handed_to_who_is_known_to_be_allowed_to_answer(
         ([replace(KEY, expires_at=NOW)], None, None),
     ],
 )
-def test_somebody_is_known_by_their_good_keys_and_by_how_they_came_last(
+def test_a_persons_known_roles_come_from_valid_keys_and_the_last_login(
     keys: list[ApiKey], seen: Colleague | None, roles: set[str] | None
 ) -> None:
     assert roles_of_person(keys, seen, "bob", NOW) == roles

@@ -41,7 +41,7 @@ def test_a_url_is_kept_without_its_last_slash(given: str, url: str) -> None:
         7,
     ],
 )
-def test_what_is_no_url_of_a_server_is_refused(given: object) -> None:
+def test_a_malformed_server_url_is_refused(given: object) -> None:
     with pytest.raises(ConfigError, match=r"URL|url"):
         address_of(given, None)
 
@@ -55,13 +55,13 @@ def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
 @pytest.mark.parametrize(
     "token", ["geheim\n", "geheim\r\nX: y", "ge heim", "gehe\u00efm", "", "geheim\0", 7, b"geheim"]
 )
-def test_a_token_that_no_header_carries_is_refused_and_not_repeated(token: object) -> None:
+def test_a_token_unfit_for_a_header_is_refused_and_not_repeated(token: object) -> None:
     with pytest.raises(ConfigError, match="token") as refused:
         address_of("http://localhost", token)
     assert "heim" not in str(refused.value)
 
 
-def test_a_token_is_said_to_the_server_and_printed_nowhere() -> None:
+def test_a_token_is_sent_to_the_server_and_printed_nowhere() -> None:
     address = address_of("http://localhost", "geheim")
     assert address.headers["authorization"] == "Bearer geheim"
     assert "geheim" not in repr(address) + str(address)
@@ -69,7 +69,7 @@ def test_a_token_is_said_to_the_server_and_printed_nowhere() -> None:
 
 
 @pytest.mark.parametrize("part", ["..", ".", "...", "a b", "a?b=c", "a#b", "%2e%2e", "é\n", "\0", "a;b", "a\\b"])
-def test_a_part_of_a_path_stays_one_part(part: str) -> None:
+def test_an_escaped_path_part_stays_one_part(part: str) -> None:
     path = path_of("plans", part, "cancel")
     assert path.isascii() and path.count("/") == 4
     quoted = path.split("/")[3]

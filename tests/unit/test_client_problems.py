@@ -28,12 +28,12 @@ from soorma_ai.errors import (
 URL = "http://localhost:8700"
 
 
-def raised(status: int, body: bytes, kind: str, **headers: str) -> SoormaError:
+def error_from(status: int, body: bytes, kind: str, **headers: str) -> SoormaError:
     return error_of(HttpResponse(status, {"content-type": kind, **headers}, body), get("plans"), URL)
 
 
 def of_problem(status: int, **fields: Any) -> SoormaError:
-    return raised(status, json.dumps({"detail": "said", **fields}).encode(), PROBLEM)
+    return error_from(status, json.dumps({"detail": "said", **fields}).encode(), PROBLEM)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def of_problem(status: int, **fields: Any) -> SoormaError:
         (500, "of_a_newer_version", SoormaError),
     ],
 )
-def test_a_problem_is_the_class_of_its_code(status: int, code: str, kind: type[SoormaError]) -> None:
+def test_a_problem_becomes_the_error_class_of_its_code(status: int, code: str, kind: type[SoormaError]) -> None:
     error = of_problem(status, code=code)
     assert (type(error), str(error)) == (kind, "said")
 
@@ -74,14 +74,14 @@ def test_a_problem_is_the_class_of_its_code(status: int, code: str, kind: type[S
         NotFound("none"),
     ],
 )
-def test_what_the_server_tells_of_an_error_is_that_error_here(error: SoormaError) -> None:
+def test_an_error_survives_its_trip_through_a_problem_document(error: SoormaError) -> None:
     told = problem_of(error)
     assert told is not None
-    here = raised(told.status, told.to_json(), PROBLEM)
+    here = error_from(told.status, told.to_json(), PROBLEM)
     assert (type(here), str(here), vars(here)) == (type(error), str(error), vars(error))
 
 
-def test_every_class_that_the_server_has_a_status_for_comes_back() -> None:
+def test_every_error_class_with_a_status_comes_back() -> None:
     for kind in STATUS:
         if kind is not SoormaError:
             assert type(of_problem(STATUS[kind], code=kind.code)) is kind
@@ -101,29 +101,29 @@ def test_every_class_that_the_server_has_a_status_for_comes_back() -> None:
         (200, RemoteProtocolError),
     ],
 )
-def test_what_is_no_problem_of_ours_is_told_with_its_status_and_a_little_of_it(
+def test_an_unknown_error_answer_is_reported_with_its_status_and_a_short_excerpt(
     status: int, kind: type[SoormaError]
 ) -> None:
-    error = raised(status, b"<html>\n<b>" + b"x" * 100_000, "text/html; charset=utf-8", **{"retry-after": "7"})
+    error = error_from(status, b"<html>\n<b>" + b"x" * 100_000, "text/html; charset=utf-8", **{"retry-after": "7"})
     assert type(error) is kind
     assert URL in str(error) and f"{status} and text/html" in str(error) and len(str(error)) < 500
     assert not isinstance(error, TransientError) or error.retry_after == timedelta(seconds=7)
 
 
 @pytest.mark.parametrize("said", ["", "soon", "-1", "9" * 30, "Wed, 21 Oct 2026 07:28:00 GMT", "\u0667"])
-def test_a_retry_after_that_is_no_number_asks_for_nothing(said: str) -> None:
-    error = raised(503, b"", "text/plain", **{"retry-after": said})
+def test_a_retry_after_without_a_valid_number_is_ignored(said: str) -> None:
+    error = error_from(503, b"", "text/plain", **{"retry-after": said})
     assert isinstance(error, ServerUnavailable) and error.retry_after is None
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{}", b'{"code": 7, "detail": "x"}', b'{"code": "not_found"}', b"[" * 9_999]
 )
-def test_a_problem_without_code_or_words_is_none(body: bytes) -> None:
+def test_a_problem_document_without_code_or_detail_is_none(body: bytes) -> None:
     assert problem_in(HttpResponse(404, {"content-type": PROBLEM}, body)) is None
 
 
-def test_a_way_to_elsewhere_is_named_and_not_taken() -> None:
-    error = raised(307, b"", "text/html", location="http://evil.example/" + "x" * 1_000)
+def test_a_redirect_is_reported_and_not_followed() -> None:
+    error = error_from(307, b"", "text/html", location="http://evil.example/" + "x" * 1_000)
     assert type(error) is RemoteProtocolError
     assert "http://evil.example/" in str(error) and len(str(error)) < 500

@@ -31,7 +31,7 @@ from soorma_ai.errors import (
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, SoormaError) else str(one),
 )
-def test_only_what_may_go_well_and_does_nothing_twice_is_sent_again(
+def test_only_a_transient_error_of_a_safe_or_unsent_request_is_retried(
     error: SoormaError, safe: bool, unsafe: bool, unsent: bool
 ) -> None:
     assert may_repeat(error, is_safe=True) is safe
@@ -59,7 +59,7 @@ def test_pauses_double_up_to_a_bound() -> None:
         (1, 8, None, -1, None),
     ],
 )
-def test_who_asks_for_a_pause_gets_it_and_time_and_tries_are_kept(
+def test_a_requested_pause_is_kept_within_the_time_and_the_tries_left(
     attempt: int, tries: int, asked: float | None, left: float, pause: float | None
 ) -> None:
     span = None if asked is None else timedelta(seconds=asked)

@@ -18,7 +18,7 @@ MICROSECOND = timedelta(microseconds=1)
         (0.1 + 0.2, 300_000 * MICROSECOND),
     ],
 )
-def test_a_sleeper_wakes_at_its_moment_however_the_float_is_rounded(seconds: float, span: timedelta) -> None:
+def test_a_sleeper_wakes_at_its_moment_despite_rounded_floats(seconds: float, span: timedelta) -> None:
     clock = VirtualClock()
 
     async def sleeps() -> None:
@@ -41,17 +41,15 @@ def test_a_sleeper_wakes_at_its_moment_however_the_float_is_rounded(seconds: flo
     ],
     ids=["as time passes", "put back an hour", "slept two hours", "put back, put right, put forward"],
 )
-def test_the_clock_never_goes_back_nor_stands_still_and_follows_when_it_is_put_forward(
-    wall: list[int], went: list[int]
-) -> None:
+def test_the_clock_never_goes_back_or_stands_still_and_follows_forward_jumps(wall: list[int], went: list[int]) -> None:
     seconds = iter(wall)
     ticks = iter(range(len(wall)))
     clock = SystemClock(wall=lambda: next(seconds) * 10**9, monotonic=lambda: next(ticks) * 10**9)
     assert [clock.now().timestamp() for _ in wall] == went
 
 
-class Looked(VirtualClock):
-    """A clock whose wall is put where a test says; its monotonic clock is that of a look each second."""
+class ScriptedClock(VirtualClock):
+    """A clock with a scripted wall time; each reading advances its monotonic clock by a second."""
 
     def __init__(self, wall: list[float]) -> None:
         super().__init__()
@@ -78,8 +76,8 @@ class Looked(VirtualClock):
         ([5, 5.5, 6.5], [5, 5.5, 6.5]),
     ],
 )
-def test_a_clock_of_the_applications_own_is_kept_from_going_back(wall: list[float], went: list[float]) -> None:
-    clock = SteadyClock(Looked(wall))
+def test_an_applications_own_clock_never_goes_back(wall: list[float], went: list[float]) -> None:
+    clock = SteadyClock(ScriptedClock(wall))
     assert [(clock.now() - START).total_seconds() for _ in wall] == went
 
 
@@ -90,7 +88,7 @@ def at(seconds: float) -> datetime:
 @pytest.mark.parametrize(
     ("looks", "wanted"),
     [
-        # (seconds that went by here, what the other says, if it is asked)
+        # (local seconds, time of the other clock or None without a reading)
         ([(0, 0), (10, None)], [0, 10]),
         ([(0, 0), (10, 25), (20, None)], [0, 25, 35]),
         ([(0, 0), (10, 9.5), (10.25, None), (20, None)], [0, 10, 10, 19.5]),
@@ -98,7 +96,7 @@ def at(seconds: float) -> datetime:
     ],
     ids=["by the monotonic clock", "forward at once", "stands still for a little", "goes on where it was put back"],
 )
-def test_a_clock_that_keeps_to_another_never_goes_back(
+def test_a_clock_that_follows_another_never_goes_back(
     looks: list[tuple[float, float | None]], wanted: list[float]
 ) -> None:
     here = 0.0

@@ -1,4 +1,4 @@
-"""Rows of records: text with everything in it, for this version and those before."""
+"""Codecs of records: text for this version and for earlier ones."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -75,27 +75,27 @@ def test_the_text_of_a_record_is_read_as_the_record(codec: Codec[Any], record: A
 
 
 @pytest.mark.parametrize(("codec", "record"), WHOLE, ids=NAMES)
-def test_older_versions_read_new_text_and_their_text_is_read(codec: Codec[Any], record: Any) -> None:
+def test_older_versions_read_new_text_and_this_version_reads_older_text(codec: Codec[Any], record: Any) -> None:
     older: TypeAdapter[Any] = TypeAdapter(cast(Any, type(record)))
     assert older.validate_json(codec.text(record)) == record
     assert codec.record(older.dump_json(record).decode()) == record
 
 
 @pytest.mark.parametrize(("codec", "record"), WHOLE, ids=NAMES)
-def test_a_record_that_was_read_is_written_as_before(codec: Codec[Any], record: Any) -> None:
+def test_a_record_read_from_text_is_written_unchanged(codec: Codec[Any], record: Any) -> None:
     assert codec.text(codec.record(codec.text(record))) == codec.text(record)
 
 
-def test_a_record_with_a_name_that_is_equal_to_the_default_is_written_without_it() -> None:
+def test_a_name_equal_to_its_default_is_left_out_of_the_text() -> None:
     named = replace(TASK.lineage, tenant_id="".join(["def", "ault"]), user_id="".join(["lo", "cal"]))
     assert codec.TASK.text(replace(TASK, lineage=named)) == codec.TASK.text(TASK)
 
 
-def test_spans_of_years_are_read_from_older_text() -> None:
+def test_durations_in_years_are_read_from_older_text() -> None:
     assert codec.LIMITS.record('{"deadline":"P1Y35DT1.5S"}').deadline == timedelta(days=400, seconds=1.5)
 
 
-def test_the_fields_of_columns_and_those_at_their_default_are_left_out() -> None:
+def test_column_fields_and_defaults_are_left_out_of_the_text() -> None:
     assert codec.STEP.text(STEP) == '{"kind":"goal","at":"2026-05-04T12:00:00Z","name":"order.received"}'
     long = replace(STEP, data={"a": 1})
     assert codec.STEP.text(long).endswith(',"data":{"a":1}}')
@@ -103,7 +103,7 @@ def test_the_fields_of_columns_and_those_at_their_default_are_left_out() -> None
     assert '"lineage":{"session_id":"s"}' in codec.TASK.text(TASK)
 
 
-def test_a_record_without_columns_says_its_defaults_since_they_may_change() -> None:
+def test_a_record_without_columns_writes_its_defaults_since_they_may_change() -> None:
     limits = Limits()
     assert TypeAdapter(dict[str, Any]).validate_json(codec.LIMITS.text(limits)).keys() == asdict(limits).keys()
 
@@ -126,7 +126,7 @@ def test_a_record_without_columns_says_its_defaults_since_they_may_change() -> N
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_a_record_that_would_be_read_as_another_is_not_written(changes: dict[str, Any]) -> None:
+def test_a_record_that_would_read_back_differently_is_not_written(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"Step|surrogates|digits"):
         codec.STEP.text(replace(STEP, **changes))
 
@@ -145,12 +145,12 @@ def test_a_record_that_would_be_read_as_another_is_not_written(changes: dict[str
         ("[" * 5_000 + "]" * 5_000, [], False),
     ],
 )
-def test_a_raw_answer_stands_for_its_value_if_it_says_this_value_alone(raw: str, value: Any, is_text: bool) -> None:
+def test_a_raw_answer_stands_for_its_value_only_if_it_is_that_value_alone(raw: str, value: Any, is_text: bool) -> None:
     assert codec.is_text_of(raw, value) is is_text
 
 
 @pytest.mark.parametrize("part", ['"data":"\\ud800"', f'"place":1{"0" * 5000}', '"kind":"nope"', '"name":null', "}"])
-def test_unreadable_text_is_told_as_such(part: str) -> None:
+def test_unreadable_text_is_a_config_error(part: str) -> None:
     text = '{"plan_id":"p","ordinal":0,"kind":"goal","at":"2026-05-04T12:00:00Z",' + part + "}"
     for read in (codec.STEP.record, codec.STEP.records):
         with pytest.raises(ConfigError, match="a stored Step cannot be read"):

@@ -1,4 +1,4 @@
-"""Several schemas that hold at once, as one."""
+"""Several schemas combined into one."""
 
 import pytest
 
@@ -32,9 +32,7 @@ TEXT: JsonObject = {"type": "string"}
         ([True, TEXT], TEXT),
     ],
 )
-def test_rules_that_hold_at_once_are_one_and_where_they_cannot_be_the_first_stays(
-    parts: list[Json], folded: JsonObject
-) -> None:
+def test_combined_rules_become_one_and_on_a_conflict_the_first_stays(parts: list[Json], folded: JsonObject) -> None:
     assert fold_all_of({"allOf": parts}) == folded
 
 
@@ -50,16 +48,14 @@ def test_rules_that_hold_at_once_are_one_and_where_they_cannot_be_the_first_stay
         ({"enum": [1]}, []),
     ],
 )
-def test_the_kinds_of_a_schema_are_those_it_names_or_those_its_rules_are_about(
-    schema: JsonObject, kinds: list[Json]
-) -> None:
+def test_the_kinds_of_a_schema_are_named_or_inferred_from_its_rules(schema: JsonObject, kinds: list[Json]) -> None:
     assert kinds_of(schema) == kinds
 
 
-def test_every_value_is_of_one_kind() -> None:
+def test_every_value_has_one_kind() -> None:
     values: list[Json] = [None, True, 1, 1.5, "x", {}, []]
     assert [kind_of(value) for value in values] == ["null", "boolean", "integer", "number", "string", "object", "array"]
 
 
-def test_values_are_those_of_a_constant_or_of_a_list() -> None:
+def test_the_values_of_a_schema_are_its_constant_or_its_enum() -> None:
     assert [values_of(schema) for schema in ({"const": None}, {"enum": [1, 2]}, TEXT)] == [[None], [1, 2], None]

@@ -47,7 +47,7 @@ def test_a_condition_sees_the_payload_and_the_goals_data(condition: str, needed:
         "matches(payload.currency, '(')",
     ],
 )
-def test_a_condition_that_cannot_be_decided_asks_a_person(condition: str) -> None:
+def test_an_undecidable_condition_asks_a_person(condition: str) -> None:
     assert applies(condition, ORDER, GOAL)
 
 
@@ -90,7 +90,7 @@ def test_a_condition_compares_decimals_by_value(condition: str, needed: bool) ->
 
 
 @pytest.mark.parametrize("condition", ["payload.sealed > 5000.0", "payload.sealed <= 5000.0", "payload.sealed == 5000"])
-def test_a_decimal_of_more_digits_than_a_number_keeps_is_not_decided(condition: str) -> None:
+def test_a_decimal_beyond_the_precision_of_a_float_is_undecided(condition: str) -> None:
     assert applies(condition, MONEY, None)
     assert not holds(condition, {"payload": MONEY})
 
@@ -108,55 +108,55 @@ BIG = "payload.code > 99999999.0"
         "payload.lines.exists(line, line.qty == '12' || line.qty > 99.0)",
     ],
 )
-def test_a_decimal_compared_as_a_number_and_as_text_is_not_decided(condition: str) -> None:
+def test_a_decimal_compared_as_a_number_and_as_text_is_undecided(condition: str) -> None:
     payload: JsonObject = {"code": "900", "codes": ["900"], "lines": [{"qty": "12"}]}
     assert applies(condition, payload, None)
     assert not holds(condition, {"payload": payload})
 
 
 @pytest.mark.parametrize("first", ["payload.code == '900'", "payload.code in ['900']"])
-def test_a_further_condition_on_a_decimal_loosens_none(first: str) -> None:
+def test_a_further_condition_on_a_decimal_loosens_no_other(first: str) -> None:
     assert applies(first, {"code": "900"}, None)
     assert applies(any_of([first, BIG]), {"code": "900"}, None)
     assert not applies(any_of(["payload.code == 'free'", BIG]), {"code": "900"}, None)
 
 
 @pytest.mark.parametrize("amount", ["1E-400", "-1E-31", "1E+31", "9E+999"])
-def test_a_decimal_too_small_or_too_large_for_a_number_is_not_decided(amount: str) -> None:
+def test_a_decimal_outside_the_range_of_a_float_is_undecided(amount: str) -> None:
     for sign in ("<", ">", "=="):
         assert applies(f"payload.amount {sign} 0.0", {"amount": amount}, None)
     assert not applies("payload.amount < 0.0", {"amount": "0E+999"}, None)
 
 
-def test_a_decimal_is_a_member_of_a_list_of_numbers_by_value() -> None:
+def test_a_decimal_is_found_in_a_list_of_numbers_by_value() -> None:
     assert applies("payload.amount in [900.0]", {"amount": "900.00"}, None)
     assert not applies("payload.amount in [900.0]", {"amount": "900.01"}, None)
 
 
 @pytest.mark.parametrize("written", ["payload.amount >", "payload amount", "", "(", "always!", "import('os')"])
-def test_what_is_no_expression_is_refused_before_anything_runs(written: str) -> None:
+def test_a_malformed_condition_is_refused_before_the_start(written: str) -> None:
     with pytest.raises(ConfigError, match="neither 'always' nor a CEL expression"):
         check_condition(written)
 
 
 @pytest.mark.parametrize("reach", ["open('/etc/hostname')", "payload.__class__", "context.clear()"])
-def test_a_condition_reaches_nothing_but_its_two_values(reach: str) -> None:
-    """What it cannot decide asks a person, so nothing was let through and nothing was touched."""
+def test_a_condition_reaches_only_its_payload_and_its_context(reach: str) -> None:
+    """An undecided condition asks a person; the goal's data is unchanged."""
     goal: JsonObject = {"kept": True}
     assert applies(reach, {}, goal)
     assert goal == {"kept": True}
 
 
-def nested(loops: int, variable: str = "x") -> str:
+def nested_loops(loops: int, variable: str = "x") -> str:
     return f"{TEN}.all({variable}, " * loops + "true" + ")" * loops
 
 
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
-        (nested(4), "lists within lists 4 deep, 3 are possible"),
-        (nested(7, "(payload)"), "lists within lists 4 deep, 3 are possible"),
-        (nested(7, "/* */ x"), "stands where a name is wanted"),
+        (nested_loops(4), "lists within lists 4 deep, 3 are possible"),
+        (nested_loops(7, "(payload)"), "lists within lists 4 deep, 3 are possible"),
+        (nested_loops(7, "/* */ x"), "stands where a name is wanted"),
         ("payload.a.all(x, payload.a.all(y, payload.a.all(z, x == y && y == z)))", "steps over lists of 100 items"),
         ("payload.a" + ".map(x, x + x)" * 8 + " == []", "steps over lists of 100 items"),
         (
@@ -175,8 +175,8 @@ def nested(loops: int, variable: str = "x") -> str:
         ("payload.a == 'never ends", '"\'never ends" is not understood'),
     ],
 )
-def test_a_condition_that_could_take_long_is_refused_before_the_library_sees_it(condition: str, why: str) -> None:
-    """An approval is refused for its structure; where its data makes it long, it asks a person."""
+def test_an_expensive_condition_is_refused_before_the_library_parses_it(condition: str, why: str) -> None:
+    """An approval is refused for its structure; expensive data makes it ask a person."""
     fault = fault_of(condition, ["payload"])
     assert why in fault and len(fault) < 1_000
     if "steps" in why:
@@ -190,7 +190,7 @@ def test_a_condition_that_could_take_long_is_refused_before_the_library_sees_it(
 @pytest.mark.parametrize(
     "condition",
     [
-        nested(3),
+        nested_loops(3),
         r"payload.items.all(i, i.code.matches(r'^\d{4}-[0-9]{2}$'))",
         "payload.items.all(i, i.parts.all(p, p.tags.exists(t, t == 'x')))",
         "payload.items.all(i, payload.items.all(j, i.sku != j.sku || i.qty == j.qty))",
@@ -199,16 +199,16 @@ def test_a_condition_that_could_take_long_is_refused_before_the_library_sees_it(
         " || ".join(["payload.x == 1"] * 160),
     ],
 )
-def test_what_is_usual_is_taken(condition: str) -> None:
+def test_common_conditions_are_accepted(condition: str) -> None:
     assert fault_of(condition, ["payload"]) == ""
 
 
-def test_a_name_that_a_loop_binds_is_none_that_has_to_be_known() -> None:
+def test_a_loop_variable_is_no_unknown_name() -> None:
     assert fault_of("payload.a.all((x), x > 1)", ["payload"]) == ""
     assert "uses x, y" in fault_of("payload.a.all(x, x > y) && x > 1", ["payload"])
 
 
-def test_a_condition_that_would_take_long_over_this_data_is_not_decided() -> None:
+def test_a_condition_too_expensive_for_its_data_is_undecided() -> None:
     condition = "payload.items.all(i, payload.items.all(j, i == j))"
     few: JsonObject = {"items": [1] * 50}
     many: JsonObject = {"items": [1] * 5_000}
@@ -231,20 +231,18 @@ def test_a_condition_that_would_take_long_over_this_data_is_not_decided() -> Non
         ("p.all(x, p.all(y, p.all(z, z > 1)))", 3),
     ],
 )
-def test_the_cost_of_a_condition_grows_with_the_lists_that_it_goes_through(condition: str, growth: int) -> None:
-    """Items share the nodes of their list, so a list within an item costs no more than those."""
+def test_the_cost_of_a_condition_grows_with_the_lists_of_its_loops(condition: str, growth: int) -> None:
+    """Items share the nodes of their list, so a nested list adds no cost of its own."""
     short, long = (cost_of(parse(condition), {"p": size_of([1] * items)}) for items in (1_000, 10_000))
     assert 0.5 < long / short / 10**growth < 2
 
 
-def test_a_value_that_is_too_large_for_any_condition_is_not_counted_to_its_end() -> None:
+def test_the_count_of_an_oversized_value_stops_early() -> None:
     assert size_of([[1] * 10] * 10).nodes == 111 and size_of("x" * 10_000).nodes < 100
     assert MOST_STEPS < size_of([0] * 2 * MOST_STEPS).nodes < 2 * MOST_STEPS
 
 
-def test_a_panic_of_the_expression_library_is_a_condition_that_is_refused_or_not_decided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_panic_of_the_expression_library_refuses_or_leaves_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         pass
 
@@ -262,7 +260,7 @@ def test_a_panic_of_the_expression_library_is_a_condition_that_is_refused_or_not
     assert applies("payload.panics", {}, {}) and not holds("payload.panics", {"payload": {}})
 
 
-def test_conditions_are_joined_whatever_they_end_with_and_ask_always_where_they_are_too_many() -> None:
+def test_joined_conditions_keep_their_comments_apart_and_too_many_mean_always() -> None:
     joined = any_of(["payload.n > 5 // much", "payload.n < 2"])
     assert [applies(joined, {"n": n}, {}) for n in (1, 3, 6)] == [True, False, True]
     assert any_of([" || ".join(f"payload.n == {n}" for n in range(m, m + 150)) for m in (0, 1)]) == ALWAYS

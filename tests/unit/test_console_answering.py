@@ -1,4 +1,4 @@
-"""What a person filled in, judged before it is said."""
+"""Answers from forms of the console, checked before they are sent."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -35,7 +35,7 @@ QUESTION = Ask("input_required", "Which day?", WHICH, (S,))
 SAME = {"$.amount": "5"}
 
 
-def asked(ask: Ask) -> Expectation:
+def question_of(ask: Ask) -> Expectation:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     topic = EventTopic.NOTIFICATION_EVENTS
     return Expectation("w", ExpectationKind.GATE, "a", "t", None, None, "pay", topic, now, None, "pay", ask=ask)
@@ -61,8 +61,8 @@ def asked(ask: Ask) -> Expectation:
         ),
     ],
 )
-def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, given: AnswerDraft) -> None:
-    assert judge(asked(ask), sheet) == given
+def test_a_button_and_the_form_fields_make_one_answer(ask: Ask, sheet: Sheet, given: AnswerDraft) -> None:
+    assert judge(question_of(ask), sheet) == given
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, give
         (replace(GATE, response_schema=BOTH), Sheet("approve", "", SAME), "The answer is not complete yet."),
     ],
 )
-def test_what_cannot_be_said_is_told_first(ask: Ask, sheet: Sheet, words: str) -> None:
-    found = judge(asked(ask), sheet)
+def test_an_invalid_form_is_refused_with_its_first_fault(ask: Ask, sheet: Sheet, words: str) -> None:
+    found = judge(question_of(ask), sheet)
     assert isinstance(found, AnswerRefusal)
     assert found.words == words
 
 
-def test_fields_are_those_of_the_payload_or_of_the_answer_by_their_names() -> None:
+def test_form_fields_belong_to_the_payload_or_to_the_answer_by_their_prefix() -> None:
     sheet = sheet_of(
         [("do", "edit"), ("note", " a "), ("payload$.amount", "7"), ("answer$.day", "x"), ("payload", "y")]
     )
@@ -105,12 +105,12 @@ def test_fields_are_those_of_the_payload_or_of_the_answer_by_their_names() -> No
         ("remove payload$.a x", {"$.a#": "1", "$.a[0]": "x"}, {"$.a#": "1"}),
     ],
 )
-def test_buttons_of_a_list_change_what_was_typed(do: str, payload: dict[str, str], answer: dict[str, str]) -> None:
+def test_list_buttons_change_the_typed_fields(do: str, payload: dict[str, str], answer: dict[str, str]) -> None:
     changed = change_list(Sheet(do, "", {"$.a#": "1", "$.a[0]": "x"}, {"$.a#": "1"}))
     assert changed == Sheet(do, "", payload, answer)
 
 
-def test_where_button_and_note_are_the_whole_answer_there_are_no_fields() -> None:
+def test_a_question_answered_by_button_and_note_has_no_fields() -> None:
     assert answer_form(GATE, Sheet(), None) is None
     assert payload_form(QUESTION, Sheet(), None) is None
     fields = answer_form(replace(GATE, response_schema=BOTH), Sheet(), None)

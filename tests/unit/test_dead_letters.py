@@ -1,4 +1,4 @@
-"""What hinders a dead letter from being handled again."""
+"""Obstacles to the redrive of a dead letter."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from soorma_ai.kernel.domain.plans import PlanStatus
         ("its event is none", PlanStatus.FAILED, "its event is none; redrive it with the version"),
     ],
 )
-def test_a_letter_of_an_ended_plan_or_without_a_readable_event_is_not_redriven(
+def test_a_dead_letter_of_an_ended_plan_or_with_an_unreadable_event_is_not_redriven(
     unreadable: str | None, status: PlanStatus | None, words: str | None
 ) -> None:
     found = hindrance(unreadable, "p" if status else None, status)

@@ -1,4 +1,4 @@
-"""What the doctor says of what it found."""
+"""Findings of the doctor."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -47,13 +47,13 @@ def about(subject: str, facts: DiagnosisFacts) -> Finding:
     return found
 
 
-def test_where_all_is_well_nothing_is_to_be_done() -> None:
+def test_a_healthy_system_gets_no_advice() -> None:
     findings = diagnose(FACTS)
     assert is_well(findings)
     assert [(one.level, one.advice) for one in findings if one.level is not Level.FINE or one.advice] == []
 
 
-def test_what_needs_something_is_said_after_what_it_needs() -> None:
+def test_a_finding_comes_after_the_findings_it_depends_on() -> None:
     subjects = [one.subject for one in diagnose(FACTS)]
     assert subjects.index("SOORMA_STORE_URL") < subjects.index("store") < subjects.index("owner")
     assert subjects.index("owner") < subjects.index("agents") < subjects.index("backlog")
@@ -146,7 +146,9 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("requests without a taker", replace(FACTS, life=replace(LIFE, untaken=1)), Level.NOTE, "1", "untaken"),
     ],
 )
-def test_each_fact_is_judged(subject: str, facts: DiagnosisFacts, level: Level, said: str, advice: str) -> None:
+def test_each_fact_gets_a_level_and_advice(
+    subject: str, facts: DiagnosisFacts, level: Level, said: str, advice: str
+) -> None:
     found = about(subject, facts)
     assert found.level is level
     assert said in found.found
@@ -154,7 +156,7 @@ def test_each_fact_is_judged(subject: str, facts: DiagnosisFacts, level: Level, 
     assert is_well(diagnose(facts)) is (level is not Level.FAULT)
 
 
-def test_a_server_tells_no_backlog_and_ten_thousand_names_are_told_as_a_few() -> None:
+def test_a_missing_backlog_is_left_out_and_ten_thousand_names_are_cut_to_a_few() -> None:
     many = replace(LIFE, alive=[f"agent{number}" for number in range(10_000)], backlog=None)
     facts = replace(FACTS, life=many)
     assert "backlog" not in {one.subject for one in diagnose(facts)}
@@ -174,6 +176,6 @@ def test_a_database_on_a_server_has_no_size_and_no_owner() -> None:
         ("not in force, because x: do y", Finding("rows", Level.NOTE, "not in force, because x", "do y")),
     ],
 )
-def test_whether_rows_of_a_database_are_guarded_is_told(unguarded: str, wanted: Finding) -> None:
+def test_the_state_of_row_level_security_is_a_finding(unguarded: str, wanted: Finding) -> None:
     found = diagnose(replace(FACTS, store=StoreFile("postgresql://***@host/shop", True, None, 8, unguarded=unguarded)))
     assert [one for one in found if one.subject == "rows"] == [wanted]

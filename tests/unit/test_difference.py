@@ -22,11 +22,11 @@ from soorma_ai.surfaces.forms.shapes import ABSENT
         ({"a": {"b": 1}}, {"a": [1]}, (ValueChange("$.a", {"b": 1}, [1]),)),
     ],
 )
-def test_a_difference_names_each_place_with_what_was_and_what_is(was: Any, now: Any, changes: Any) -> None:
+def test_a_difference_names_each_path_with_its_old_and_new_value(was: Any, now: Any, changes: Any) -> None:
     assert difference(was, now).changes == changes
 
 
-def test_of_endless_differences_so_many_are_told() -> None:
+def test_a_huge_difference_is_cut() -> None:
     found = difference({}, {str(number): number for number in range(10_000)})
     assert len(found.changes) == MOST_CHANGES
     assert found.is_cut

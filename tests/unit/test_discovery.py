@@ -1,4 +1,4 @@
-"""Who meets any requirement is found, and what nobody meets is told."""
+"""Discovery: agents that meet a requirement, and requirements without an agent."""
 
 import pytest
 
@@ -30,7 +30,7 @@ AGENTS = [
         (("fly", "fly"), [], ("fly",)),
     ],
 )
-def test_those_that_meet_most_come_first_and_say_what(
+def test_agents_with_the_most_met_requirements_come_first(
     requirements: tuple[str, ...], found: list[str], unmet: tuple[str, ...]
 ) -> None:
     discovered = discover(AGENTS, requirements)

@@ -1,4 +1,4 @@
-"""Whoever asked is told what failed, how often it was tried, and whether asking again may help."""
+"""Dispositions: the requester gets the failure, the number of attempts, and advice on another request."""
 
 from datetime import timedelta
 
@@ -55,34 +55,32 @@ LATER = "(tried 5 times; it may work later)"
         (Retry("not yet"), "spent", f"not yet {LATER}"),
     ],
 )
-def test_a_hopeless_end_is_told_with_a_code_and_whether_asking_again_may_help(
-    error: Exception, code: str, message: str
-) -> None:
+def test_a_final_failure_has_a_code_and_advice_on_another_request(error: Exception, code: str, message: str) -> None:
     settled = dispose(error, MAX_ATTEMPTS)
     assert settled.failure is not None
     assert (settled.failure.code, settled.failure.message) == (code, message)
     said_so = isinstance(error, Retry)
     reason = f"{code}: {message.split(' (')[0]}"
-    assert settled.disposition == DeadLetter(reason, undone=said_so), "a person needs no such advice"
+    assert settled.disposition == DeadLetter(reason, undone=said_so), "a dead letter carries no advice"
 
 
 @pytest.mark.parametrize(
     "error", [TransientError("busy"), Retry("not yet"), VersionConflict("late"), ConnectionResetError("gone")]
 )
-def test_nobody_is_told_while_it_is_still_tried(error: Exception) -> None:
+def test_no_failure_is_reported_while_attempts_remain(error: Exception) -> None:
     settled = dispose(error, MAX_ATTEMPTS - 1)
     assert isinstance(settled.disposition, RetryAfter)
     assert settled.failure is None
 
 
 @pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 99])
-def test_a_handler_may_wait_for_what_surely_comes_as_often_as_it_likes(attempt: int) -> None:
+def test_an_uncounted_retry_has_no_limit_of_attempts(attempt: int) -> None:
     settled = dispose(Retry("not begun", after=timedelta(seconds=3), counts=False), attempt)
     assert settled == Disposal(RetryAfter(timedelta(seconds=3), "not begun", undone=True, counts=False))
 
 
 @pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 1000])
-def test_what_is_away_is_waited_for_as_long_as_it_takes_and_that_is_no_attempt(attempt: int) -> None:
+def test_an_outage_is_waited_out_and_counts_no_attempt(attempt: int) -> None:
     pause = timedelta(hours=1)
     settled = dispose(Outage("no line", retry_after=pause), attempt)
     assert settled == Disposal(RetryAfter(pause, "no line", counts=False), rests=True)
@@ -91,7 +89,7 @@ def test_what_is_away_is_waited_for_as_long_as_it_takes_and_that_is_no_attempt(a
 @pytest.mark.parametrize(("claims", "seconds"), [(1, 0.5), (2, 1), (5, 8), (8, 60), (1000, 60)])
 @pytest.mark.parametrize("error", [StoreUnavailable("away"), BusUnavailable("away")])
 @pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 99])
-def test_an_outage_of_what_all_handlers_need_is_waited_for_with_growing_pauses_and_is_no_attempt(
+def test_an_outage_of_store_or_bus_backs_off_and_counts_no_attempt(
     error: Exception, attempt: int, claims: int, seconds: float
 ) -> None:
     rested = Disposal(RetryAfter(timedelta(seconds=seconds), "away", counts=False))
@@ -100,22 +98,22 @@ def test_an_outage_of_what_all_handlers_need_is_waited_for_with_growing_pauses_a
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("away"), BusUnavailable("away")])
-def test_an_outage_in_a_handler_that_must_not_run_twice_leaves_it_in_doubt(error: Exception) -> None:
+def test_an_outage_in_an_at_most_once_handler_leaves_it_in_doubt(error: Exception) -> None:
     assert isinstance(dispose_in_doubt(error, 1, can_find_out=False).disposition, InDoubt)
 
 
-def test_a_server_that_a_handler_asks_by_itself_is_its_own_business() -> None:
+def test_an_outage_of_a_handlers_own_server_is_a_dead_letter() -> None:
     assert isinstance(dispose(ServerUnavailable("away"), MAX_ATTEMPTS).disposition, DeadLetter)
 
 
-def test_what_an_agent_rejects_is_told_in_its_own_words() -> None:
+def test_a_rejection_is_reported_in_the_agents_words() -> None:
     settled = dispose(Reject("no stock", code="out_of_stock"), 1)
     assert settled.disposition == Ack()
     assert settled.failure is not None
     assert (settled.failure.code, settled.failure.message) == ("out_of_stock", "no stock")
 
 
-def test_what_may_kill_the_agent_is_not_to_be_asked_for_again() -> None:
+def test_a_request_that_may_kill_its_agent_advises_against_another_request() -> None:
     settled = dispose_of_spent(MAX_ATTEMPTS + 1, in_doubt=False)
     assert settled.disposition == DeadLetter("spent: handed over 5 times without an end")
     assert settled.failure is not None
@@ -138,7 +136,7 @@ def test_what_may_kill_the_agent_is_not_to_be_asked_for_again() -> None:
         (VersionConflict("late"), Tries(attempts=1), 4, False),
     ],
 )
-def test_a_handlers_own_word_on_its_tries_counts(error: Exception, tries: Tries, attempt: int, is_over: bool) -> None:
+def test_a_handlers_own_tries_override_the_default(error: Exception, tries: Tries, attempt: int, is_over: bool) -> None:
     settled = dispose(error, attempt, tries)
     assert isinstance(settled.disposition, RetryAfter) is not is_over
     assert (settled.failure is not None) is is_over
@@ -153,13 +151,13 @@ def test_a_handlers_own_word_on_its_tries_counts(error: Exception, tries: Tries,
         (None, timedelta(seconds=4)),
     ],
 )
-def test_a_pause_that_is_asked_for_is_kept_within_what_there_can_be(asked: timedelta | None, given: timedelta) -> None:
+def test_a_requested_pause_is_kept_within_its_bounds(asked: timedelta | None, given: timedelta) -> None:
     settled = dispose(Retry("not yet", after=asked), 4)
     assert settled.disposition == RetryAfter(given, "not yet", undone=True)
 
 
 @pytest.mark.parametrize("can_find_out", [False, True])
-def test_a_server_that_says_later_is_asked_again_when_it_says(can_find_out: bool) -> None:
+def test_an_http_retry_after_sets_the_pause(can_find_out: bool) -> None:
     answer = httpx.Response(503, headers={"Retry-After": "7"})
     error = httpx.HTTPStatusError("busy", request=httpx.Request("GET", "https://a.test"), response=answer)
     settled = dispose_in_doubt(error, 1, can_find_out=True) if can_find_out else dispose(error, 1)
@@ -167,22 +165,24 @@ def test_a_server_that_says_later_is_asked_again_when_it_says(can_find_out: bool
     assert settled.disposition.delay == timedelta(seconds=7)
 
 
-def test_who_meets_a_conflict_is_handled_again_at_once_and_then_after_growing_pauses_that_are_no_attempts() -> None:
-    conflict = VersionConflict("somebody was first", counts=False)
-    assert again_after_conflict(conflict, "e-1", 1) == RetryAfter(timedelta(0), "somebody was first", counts=False)
+def test_after_a_conflict_pauses_grow_from_zero_and_count_no_attempt() -> None:
+    conflict = VersionConflict("another commit was first", counts=False)
+    assert again_after_conflict(conflict, "e-1", 1) == RetryAfter(
+        timedelta(0), "another commit was first", counts=False
+    )
     for claims, least in ((2, 5), (3, 10), (6, 80), (30, 1000), (100_000, 1000)):
         pause = again_after_conflict(conflict, "e-1", claims).delay / timedelta(milliseconds=1)
         assert least <= pause < 3 * least
     assert again_after_conflict(VersionConflict("it counts"), "e-1", 2).counts
 
 
-def test_those_who_fight_for_one_thing_do_not_come_back_together() -> None:
-    conflict = VersionConflict("somebody was first", counts=False)
+def test_conflicting_deliveries_retry_at_different_times() -> None:
+    conflict = VersionConflict("another commit was first", counts=False)
     pauses = {again_after_conflict(conflict, f"e-{n}", claims).delay for n in range(50) for claims in (2, 3)}
     assert len(pauses) > 90
 
 
-def test_a_plan_that_may_rest_is_held_by_a_blocked_model_and_counts_no_attempt() -> None:
+def test_a_blocked_model_holds_a_plan_that_can_rest_and_counts_no_attempt() -> None:
     assert dispose(ModelBlocked("no key"), 1, can_rest=True) == Disposal(Hold("no key"), rests=True)
     assert dispose(ConfigError("off"), 1, can_rest=True) == dispose(ConfigError("off"), 1)
 
@@ -197,5 +197,5 @@ def test_a_plan_that_may_rest_is_held_by_a_blocked_model_and_counts_no_attempt()
         (Ack(), "whoever asked is told"),
     ],
 )
-def test_the_outlook_of_a_failed_delivery_is_told_in_words(disposition: Disposition, words: str) -> None:
+def test_the_outlook_of_a_failed_delivery_is_one_sentence(disposition: Disposition, words: str) -> None:
     assert outlook(disposition, 7) == words

@@ -1,4 +1,4 @@
-"""A handler that must not run twice: what a person is asked, and what the answer means."""
+"""Doubts about at-most-once handlers: the question to a person, and the meaning of the answer."""
 
 from typing import Any
 
@@ -21,29 +21,29 @@ RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "req
 REQUEST = event("charge", id="charge", topic="action-requests", amount=5)
 
 
-def asked(**request: Any) -> tuple[Expectation, Publish, Schedule]:
+def ask_in_doubt(**request: Any) -> tuple[Expectation, Publish, Schedule]:
     now = moment(REQUEST.model_copy(update=request))
     opened, announced, timer = ask_what_happened("doubt", "charge", "the process ended", RECEIPT, now)
     assert isinstance(opened, Expect) and isinstance(announced, Publish) and isinstance(timer, Schedule)
     return opened.expectation, announced, timer
 
 
-def test_each_beginning_of_a_handler_is_a_doubt_of_its_own() -> None:
+def test_each_start_of_a_handler_makes_a_doubt_of_its_own() -> None:
     ids = {doubt_id(agent, request, begun) for agent in "ab" for request in "xy" for begun in (1, 2)}
     assert len(ids) == 8
     assert doubt_id("a", "x", 1) in ids
 
 
-def test_a_person_is_asked_what_was_asked_for_and_the_question_ends() -> None:
-    question, announced, timer = asked()
+def test_the_question_names_the_request_and_expires() -> None:
+    question, announced, timer = ask_in_doubt()
     assert question.ask is not None
     assert "charge" in question.ask.message and '{"amount":5}' in question.ask.message
     assert "the process ended" in question.ask.message
     assert (question.kind, question.task_id, question.plan_id) == (ExpectationKind.DOUBT, "charge", None)
     assert announced.event.data["wait_id"] == question.id == timer.guards
     assert question.deadline == timer.due == NOW + ANSWERED_WITHIN
-    soon, _, timer = asked(deadline=NOW + HOUR)
-    assert soon.deadline == timer.due == NOW + HOUR, "nobody waits for it longer"
+    soon, _, timer = ask_in_doubt(deadline=NOW + HOUR)
+    assert soon.deadline == timer.due == NOW + HOUR, "the request has no later deadline"
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_a_person_is_asked_what_was_asked_for_and_the_question_ends() -> None:
         ({"approved": True}, False),
     ],
 )
-def test_an_answer_says_one_of_three_things_and_a_result_is_one_of_the_handlers(answer: Any, fits: bool) -> None:
-    ask = asked()[0].ask
+def test_an_answer_has_one_of_three_outcomes_and_a_result_fits_the_handlers_schema(answer: Any, fits: bool) -> None:
+    ask = ask_in_doubt()[0].ask
     assert ask is not None
     assert (not violations(ask.response_schema, answer)) is fits
 
 
-def closed(status: str, **payload: Any) -> Expectation:
+def closed_doubt(status: str, **payload: Any) -> Expectation:
     given = answer("respond", **payload) if payload else None
     return expectation("doubt", status, subject="charge", answer=given)
 
@@ -73,23 +73,27 @@ def closed(status: str, **payload: Any) -> Expectation:
 @pytest.mark.parametrize(
     ("question", "found", "told"),
     [
-        (closed("met", outcome="done", result=3), Done(3), "it was done, somebody said"),
-        (closed("met", outcome="not_done"), NotDone(), "it was not done, somebody said"),
-        (closed("met", outcome="failed", message="no card"), Failed("no card"), "no card"),
+        (closed_doubt("met", outcome="done", result=3), Done(3), "it was done, somebody said"),
+        (closed_doubt("met", outcome="not_done"), NotDone(), "it was not done, somebody said"),
+        (closed_doubt("met", outcome="failed", message="no card"), Failed("no card"), "no card"),
         (
-            closed("met", outcome="failed"),
+            closed_doubt("met", outcome="failed"),
             Failed("charge did not work, as mia says"),
             "charge did not work, as mia says",
         ),
         (
-            closed("expired"),
+            closed_doubt("expired"),
             Failed("whether charge was done is not known, and nobody could say so in time"),
             "whether charge was done is not known",
         ),
-        (closed("open"), StillUnknown("the question about it is still open"), "the question about it is still open"),
+        (
+            closed_doubt("open"),
+            StillUnknown("the question about it is still open"),
+            "the question about it is still open",
+        ),
     ],
 )
-def test_an_answer_is_a_finding_and_the_caller_is_told_it_even_when_it_is_in_vain(
+def test_an_answer_becomes_a_finding_and_reaches_the_caller_without_a_handler_too(
     question: Expectation, found: object, told: str
 ) -> None:
     assert finding_of(question) == found

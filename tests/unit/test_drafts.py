@@ -1,4 +1,4 @@
-"""What a model may draw, and what is wrong with what it drew."""
+"""Drafts of state machines by a model: the schema shown, the checks, the messages of faults."""
 
 from typing import Any
 
@@ -73,15 +73,15 @@ def faults(machine: dict[str, Any], what: Material | None = None, **goal_data: J
     return ""
 
 
-def asking(data: JsonObject, **more: Any) -> dict[str, Any]:
+def machine_with_data(data: JsonObject, **more: Any) -> dict[str, Any]:
     return ONE | {"start": {"action": {"event_type": "a.asked", "data": data, **more}, "default_next": "end"}}
 
 
-def going(*ways: Any, action: Any = ASK, **more: Any) -> dict[str, Any]:
+def machine_with_transitions(*ways: Any, action: Any = ASK, **more: Any) -> dict[str, Any]:
     return ONE | {"start": {"action": action, "transitions": [*ways], **more}}
 
 
-def ending(result: Json) -> dict[str, Any]:
+def machine_with_result(result: Json) -> dict[str, Any]:
     return ONE | {"end": {"is_terminal": True, "result": result}}
 
 
@@ -90,86 +90,96 @@ def ending(result: Json) -> dict[str, Any]:
     [
         ONE,
         {"start": {"is_terminal": True, "result": "nothing to do"}},
-        asking({"n": "{goal_data.n}"}),
-        asking({"n": 1, "tags": ["{goal_data.text}", "of {goal_data.n}"]}),
-        asking({"n": 1, "tags": "{goal_data.tags}"}),
-        asking({"n": "{state.n}", "deep": {"m": "{{results.user_input.m}}"}}),
-        ending({"of": "{results.start.of.name}", "all": "{results.start}", "why": "{results.start.error.code}"}),
-        going(way("a.asked.completed"), way("a.asked.failed")),
-        going(way("a.asked.completed"), way("timeout"), way("a.asked.timeout"), action={**ASK, "timeout_seconds": 5}),
-        going(way("b.asked.completed"), way("b.asked.rejected"), action={"event_type": "b.asked"}),
-        going(way("user.replied"), action=None),
-        going(way("a.asked.completed", condition="payload.l.all(x, x>1)")),
-        going(way("a.asked.failed", "start"), default_next="end"),
+        machine_with_data({"n": "{goal_data.n}"}),
+        machine_with_data({"n": 1, "tags": ["{goal_data.text}", "of {goal_data.n}"]}),
+        machine_with_data({"n": 1, "tags": "{goal_data.tags}"}),
+        machine_with_data({"n": "{state.n}", "deep": {"m": "{{results.user_input.m}}"}}),
+        machine_with_result(
+            {"of": "{results.start.of.name}", "all": "{results.start}", "why": "{results.start.error.code}"}
+        ),
+        machine_with_transitions(way("a.asked.completed"), way("a.asked.failed")),
+        machine_with_transitions(
+            way("a.asked.completed"), way("timeout"), way("a.asked.timeout"), action={**ASK, "timeout_seconds": 5}
+        ),
+        machine_with_transitions(way("b.asked.completed"), way("b.asked.rejected"), action={"event_type": "b.asked"}),
+        machine_with_transitions(way("user.replied"), action=None),
+        machine_with_transitions(way("a.asked.completed", condition="payload.l.all(x, x>1)")),
+        machine_with_transitions(way("a.asked.failed", "start"), default_next="end"),
     ],
 )
-def test_a_machine_that_can_run_has_no_fault(machine: dict[str, Any]) -> None:
+def test_a_runnable_machine_has_no_fault(machine: dict[str, Any]) -> None:
     assert faults(machine, n=1, text="x", tags=["x"]) == ""
 
 
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
-        (asking({"n": "{goal_data.text}"}), "$.n"),
-        (asking({"n": "{goal_data.n} pieces"}), "$.n"),
-        (asking({"n": 1, "deep": "{goal_data.n}"}), "$.deep"),
-        (asking({"n": 1, "deep": {"m": "{results.user_input.m}", "k": 1}}), "'k'"),
-        (asking({"n": 1, "tags": [["{results.user_input.m}"]]}), "$.tags[0]"),
-        (asking({}), '"n" is a required property'),
-        (asking({"n": 1}, response_event="other"), "names a response_event"),
-        (asking({"n": "{results.start.total}"}), "never in 'start' before it is in 'start'"),
-        (ending("{results.start.sum}"), "what 'a.asked' answers has 'total', 'lines', 'of' there"),
-        (ending("{results.start.of.title}"), "what 'a.asked' answers has 'name' there"),
-        (ending("{goal_data.price}"), "the goal has 'n', 'text'"),
-        (ending("{nothing.x}"), "{nothing.x}"),
-        (ending("{results.start}") | {"start": {"default_next": "mid"}, "mid": ONE["start"]}, "'start' asks nothing"),
-        (going(way("user.replied"), action=None, default_next="end"), "ever taken"),
-        (going(way("a.asked.completed"), action=None), "Possible now: user.replied."),
-        (going(way("a.asked.completed"), way("out_of_stock")), "out_of_stock"),
-        (going(action={"event_type": HUMAN_INPUT, "data": {"question": 1}}, default_next="end"), "$.question"),
+        (machine_with_data({"n": "{goal_data.text}"}), "$.n"),
+        (machine_with_data({"n": "{goal_data.n} pieces"}), "$.n"),
+        (machine_with_data({"n": 1, "deep": "{goal_data.n}"}), "$.deep"),
+        (machine_with_data({"n": 1, "deep": {"m": "{results.user_input.m}", "k": 1}}), "'k'"),
+        (machine_with_data({"n": 1, "tags": [["{results.user_input.m}"]]}), "$.tags[0]"),
+        (machine_with_data({}), '"n" is a required property'),
+        (machine_with_data({"n": 1}, response_event="other"), "names a response_event"),
+        (machine_with_data({"n": "{results.start.total}"}), "never in 'start' before it is in 'start'"),
+        (machine_with_result("{results.start.sum}"), "what 'a.asked' answers has 'total', 'lines', 'of' there"),
+        (machine_with_result("{results.start.of.title}"), "what 'a.asked' answers has 'name' there"),
+        (machine_with_result("{goal_data.price}"), "the goal has 'n', 'text'"),
+        (machine_with_result("{nothing.x}"), "{nothing.x}"),
         (
-            going(action={"event_type": HUMAN_INPUT, "data": {"question": "?"}}, default_next="end"),
+            machine_with_result("{results.start}") | {"start": {"default_next": "mid"}, "mid": ONE["start"]},
+            "'start' asks nothing",
+        ),
+        (machine_with_transitions(way("user.replied"), action=None, default_next="end"), "ever taken"),
+        (machine_with_transitions(way("a.asked.completed"), action=None), "Possible now: user.replied."),
+        (machine_with_transitions(way("a.asked.completed"), way("out_of_stock")), "out_of_stock"),
+        (
+            machine_with_transitions(action={"event_type": HUMAN_INPUT, "data": {"question": 1}}, default_next="end"),
+            "$.question",
+        ),
+        (
+            machine_with_transitions(action={"event_type": HUMAN_INPUT, "data": {"question": "?"}}, default_next="end"),
             "asks a person: response_event '' is not offered",
         ),
         ({"st.art": {"default_next": "end"}} | ONE | {"start": {"default_next": "st.art"}}, "'st.art' is no name"),
         (
-            going(
+            machine_with_transitions(
                 way("a.asked.completed", condition="payload.l.all(x, payload.l // all\n . all((y), " * 2 + "x > y))))")
             ),
             "is no CEL expression: it goes through lists within lists 4 deep",
         ),
     ],
 )
-def test_a_fault_is_named(machine: dict[str, Any], words: str) -> None:
+def test_a_fault_names_its_place_and_its_reason(machine: dict[str, Any], words: str) -> None:
     assert words in faults(machine, n=1, text="x")
 
 
-def test_what_is_filled_in_from_the_goal_is_data_whatever_it_looks_like() -> None:
-    assert "$.n" in faults(asking({"n": "{goal_data.text}"}), text="much")
-    assert faults(ending("{goal_data.text}"), text="{nothing}") == ""
+def test_a_value_from_the_goal_is_plain_data_and_never_a_template() -> None:
+    assert "$.n" in faults(machine_with_data({"n": "{goal_data.text}"}), text="much")
+    assert faults(machine_with_result("{goal_data.text}"), text="{nothing}") == ""
 
 
-def test_the_result_is_what_the_goal_promises() -> None:
+def test_a_machines_result_fits_the_goals_result_schema() -> None:
     promised = material(result=obj("total", total=NUMBER))
-    assert faults(ending({"total": "{results.start.total}"}), promised) == ""
-    assert faults(ending("{results.start}"), promised) == ""
+    assert faults(machine_with_result({"total": "{results.start.total}"}), promised) == ""
+    assert faults(machine_with_result("{results.start}"), promised) == ""
     assert "without a result" in faults(ONE, promised)
-    assert "$.total" in faults(ending({"total": "much"}), promised)
+    assert "$.total" in faults(machine_with_result({"total": "much"}), promised)
     assert faults(ONE | {"end": {"is_terminal": True, "outcome": "failed"}}, promised) == ""
 
 
-def test_other_answers_are_those_of_the_agents_and_of_their_capabilities() -> None:
+def test_other_answers_come_from_agents_and_their_capabilities() -> None:
     capability = AgentCapability(task_name="t", consumed_event=ASKED, produced_events=(RESULT,))
-    empty = going(way("a.asked.completed"), way("a.empty"))
+    empty = machine_with_transitions(way("a.asked.completed"), way("a.empty"))
     assert "a.empty" in faults(empty)
     assert faults(empty, material(agent("a", ASKED, makes=[RESULT]))) == ""
     assert faults(empty, material(agent("a", ASKED, capabilities=[capability]))) == ""
     read = {"end": {"is_terminal": True, "result": "{results.start.whatever}"}}
-    assert faults(empty | read, material(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
+    assert faults(empty | read, material(agent("a", ASKED, makes=[RESULT]))) == "", "another answer may have this field"
     assert "whatever" in faults(ONE | read, material(agent("a", ASKED, makes=[RESULT])))
 
 
-def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
+def test_chosen_agents_limit_requests_and_outside_events_to_their_own() -> None:
     fact = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
     maker = agent("b", GATED, makes=[fact])
     assert [*material(A, maker).requests] == ["a.asked", "b.asked"]
@@ -177,8 +187,8 @@ def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
     chosen = material(A, maker, chosen=[A])
     assert ([*chosen.requests], chosen.outside) == (["a.asked"], ["user.replied"])
     assert material(maker, chosen=[A]).wanted == ("a.asked",)
-    with pytest.raises(LocalProtocolError, match="nobody, nothing"):
-        material(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
+    with pytest.raises(LocalProtocolError, match="idle, maker"):
+        material(A, chosen=[agent("idle"), agent("maker", makes=[fact])])
 
 
 @pytest.mark.parametrize(
@@ -199,20 +209,20 @@ def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
         (True, [1, "x"]),
     ],
 )
-def test_the_shown_schema_lets_templates_stand_for_what_is_wanted(schema: Json, fits: list[Json]) -> None:
+def test_the_shown_schema_accepts_templates_for_values(schema: Json, fits: list[Json]) -> None:
     shown = allow_templates(schema)
     for value in fits:
         assert not isinstance(shown, dict) or violations(shown, value) == []
 
 
-def test_the_shown_schema_says_no_to_what_is_neither() -> None:
+def test_the_shown_schema_refuses_a_value_of_a_wrong_type_without_a_template() -> None:
     shown = allow_templates(obj("n", n=NUMBER))
     assert isinstance(shown, dict)
     for value in ({"n": "some {goal_data.x}"}, {"n": "much"}, {}, {"n": 1, "m": 1}):
         assert violations(shown, value)
 
 
-def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
+def test_event_names_are_an_enum_unless_there_are_too_many() -> None:
     few = material().schema
     assert wire_of(few).strict
     assert wire_of(few, held=False).strict is False, "b.asked takes anything"
@@ -235,13 +245,13 @@ def _at(schema: Json, *path: str) -> Json:
     return schema
 
 
-def test_what_is_drawn_is_read_back_and_a_null_is_kept_where_it_means_something() -> None:
+def test_a_drawn_machine_is_read_back_and_a_null_stays_if_its_schema_accepts_it() -> None:
     drawn = parse_machine(draw(ONE), "", "p")
     assert (drawn.plan_type, drawn.initial_state, drawn.states) == ("p", "start", states_of(ONE))
     takes_null = EventDefinition(
         event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
     )
-    drawn = parse_machine(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
+    drawn = parse_machine(draw(machine_with_data({"n": 1, "m": None, "k": None})), "", "p")
     action = at_once(prepare_machine(drawn, material(agent("a", takes_null)))).states["start"].action
     assert action is not None
     assert action.data == {"n": 1, "m": None}
@@ -260,6 +270,6 @@ def test_what_is_drawn_is_read_back_and_a_null_is_kept_where_it_means_something(
         ({"initial_state": "s", "states": [{"state_name": "s"}] * 2}, "two states are called 's'"),
     ],
 )
-def test_what_is_no_machine_is_told_by_its_place(said: Any, words: str) -> None:
+def test_a_malformed_machine_is_refused_with_the_place_of_the_fault(said: Any, words: str) -> None:
     with pytest.raises(MalformedDecision, match=words):
         parse_machine(said, "it was cut off", "p")

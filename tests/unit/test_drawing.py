@@ -1,4 +1,4 @@
-"""Graphs are laid out without overlaps, and drawn so that nothing in their texts acts."""
+"""Drawings of graphs: a layout without overlaps, and no active content from texts."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ HOSTILE = '<script>alert("1")</script> & ]]> \u202e\x00\ud800 "quoted" `x` --> e
 
 
 def graph(*ways: str) -> Graph:
-    """`"a b"` is an edge from a to b, `"a b word"` one with a label; nodes in the order in which they are named."""
+    """`"a b"` is an edge from a to b, `"a b word"` has a label; nodes are in order of first mention."""
     parts = [way.split(maxsplit=2) for way in ways]
     names = dict.fromkeys(name for part in parts for name in part[:2])
     edges = [Edge(part[0], part[1], " ".join(part[2:])) for part in parts if len(part) > 1]
@@ -39,7 +39,7 @@ def graph(*ways: str) -> Graph:
 
 
 def rows(of: Graph) -> list[list[str]]:
-    """Names of the nodes by their layers, from the top down."""
+    """Names of nodes by layer, from top to bottom."""
     places = sorted((box.y, box.x, box.node.id) for box in lay_out(of).boxes)
     return [[id for at, _, id in places if at == y] for y in dict.fromkeys(y for y, _, _ in places)]
 
@@ -57,17 +57,17 @@ def rows(of: Graph) -> list[list[str]]:
         ([], []),
     ],
 )
-def test_what_leads_to_something_stands_in_a_layer_before_it(ways: list[str], found: list[list[str]]) -> None:
+def test_a_node_stands_in_a_layer_after_its_predecessors(ways: list[str], found: list[list[str]]) -> None:
     assert rows(graph(*ways)) == found
 
 
-def test_a_node_in_a_row_stands_near_those_that_lead_to_it() -> None:
+def test_a_node_stands_near_its_predecessors() -> None:
     assert rows(graph("a x", "b y", "c z", "z p", "y q", "x r"))[2] == ["r", "q", "p"]
 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14), st.sampled_from(["", "word"])), max_size=40))
-def test_nothing_overlaps_and_all_of_it_is_inside(ways: Sequence[tuple[int, int, str]]) -> None:
+def test_nodes_never_overlap_and_stay_inside_the_drawing(ways: Sequence[tuple[int, int, str]]) -> None:
     made = graph(*(f"{a} {b} {label}" for a, b, label in ways))
     for direction in Direction:
         drawing = lay_out(made, direction)
@@ -83,7 +83,7 @@ def test_nothing_overlaps_and_all_of_it_is_inside(ways: Sequence[tuple[int, int,
         assert len(drawing.paths) == len(made.edges)
 
 
-def test_an_edge_begins_and_ends_at_its_own_nodes_also_where_it_was_turned_around() -> None:
+def test_an_edge_joins_its_own_nodes_even_if_reversed_in_the_layout() -> None:
     drawing = lay_out(graph("a b", "b c", "c a"))
     places = {box.node.id: box.y for box in drawing.boxes}
     for path in drawing.paths:
@@ -108,12 +108,12 @@ def test_labels_of_edges_between_the_same_layers_stand_side_by_side() -> None:
         ("", ""),
     ],
 )
-def test_a_label_is_on_one_line_bounded_and_turns_nothing_around(text: str, label: str) -> None:
+def test_a_label_is_one_bounded_line_without_control_characters(text: str, label: str) -> None:
     assert label_of(text) == label
     assert width_of(label_of(text)) <= LONGEST_LABEL
 
 
-def test_a_megabyte_of_text_costs_no_more_than_is_shown() -> None:
+def test_a_megabyte_of_text_is_cut_to_the_shown_length() -> None:
     long = "<" * 1_000_000
     made = make_graph([Node("a", long, NodeKind.EVENT, long)], [Edge("a", "a", long)])
     assert len(draw(made, long)) < 20_000
@@ -121,7 +121,7 @@ def test_a_megabyte_of_text_costs_no_more_than_is_shown() -> None:
     assert len(title_of(long)) == 300
 
 
-def test_a_drawing_is_well_formed_and_holds_no_script_no_style_and_no_address_but_fragments() -> None:
+def test_a_drawing_is_well_formed_and_has_no_script_style_or_outside_link() -> None:
     nodes = [Node("a", HOSTILE, NodeKind.PEOPLE, HOSTILE, "line-1", is_current=True), Node("b", "b", NodeKind.GONE)]
     made = make_graph(nodes, [Edge("a", "b", HOSTILE), Edge("b", "a")])
     root = ElementTree.fromstring(draw(made, HOSTILE))
@@ -134,23 +134,23 @@ def test_a_drawing_is_well_formed_and_holds_no_script_no_style_and_no_address_bu
     assert root.find(f".//{SVG}g[@class='node people current']") is not None
 
 
-def test_a_drawing_that_stands_alone_takes_its_style_along() -> None:
+def test_a_standalone_drawing_embeds_its_style() -> None:
     assert draw(graph("a b"), "t", style="rect{fill:red}").count("<style>rect{fill:red}</style>") == 1
 
 
-def test_of_too_many_nodes_the_first_are_shown_and_the_others_counted() -> None:
+def test_the_first_nodes_of_a_large_graph_are_drawn_and_the_rest_counted() -> None:
     made = make_graph([Node(str(n), str(n), NodeKind.EVENT) for n in range(400)], [Edge("0", "399"), Edge("0", "1")])
     assert (len(made.nodes), made.more) == (MOST_NODES, 100)
     assert made.edges == (Edge("0", "1"),)
     assert "and 100 more" in write(made)
 
 
-def test_edges_between_the_same_nodes_are_one_with_their_labels() -> None:
+def test_edges_between_the_same_nodes_merge_their_labels() -> None:
     made = make_graph(graph("a b").nodes, [Edge("a", "b", "x"), Edge("a", "b", "y"), Edge("a", "b", "x")])
     assert made.edges == (Edge("a", "b", "x | y"),)
 
 
-def test_a_flowchart_names_nodes_by_numbers_and_spells_all_else_in_entities() -> None:
+def test_a_flowchart_numbers_its_nodes_and_escapes_labels_as_entities() -> None:
     made = make_graph(
         [Node("a", "order.placed", NodeKind.DECISION, is_current=True), Node("b", 'x"] --> n0', NodeKind.EVENT)],
         [Edge("a", "b", "a|b"), Edge("b", "a", kind=EdgeKind.MAYBE)],

@@ -1,4 +1,4 @@
-"""Events that come before their plan waits for them are bounded by number and by length."""
+"""Events before their wait: bounds in number and in length."""
 
 import pytest
 
@@ -11,10 +11,10 @@ from unit.kit import event
     ("count", "length", "full"),
     [(0, 0, False), (MOST_EARLY - 1, 9, False), (MOST_EARLY, 9, True), (1, MOST_EARLY_CHARS, True)],
 )
-def test_so_many_are_kept(count: int, length: int, full: bool) -> None:
+def test_early_events_are_bounded_in_number_and_length(count: int, length: int, full: bool) -> None:
     assert is_full(count, length) is full
 
 
-def test_the_refusal_says_what_is_kept_and_what_to_do() -> None:
+def test_the_refusal_of_an_early_event_names_the_kept_ones_and_the_cure() -> None:
     words = str(refuse_early(event("slot.chosen"), "key-1", MOST_EARLY, 5_000))
     assert "200 events 'slot.chosen' of 5,000 characters" in words and "send it when the plan waits" in words

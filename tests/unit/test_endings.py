@@ -1,4 +1,4 @@
-"""What ends with something else."""
+"""Endings: abandoned requests, cancelled plans, their children and their timers."""
 
 import pytest
 from contract.store_kit import NOW, event, expectation, later, plan
@@ -33,32 +33,32 @@ ENDED = [status for status in PlanStatus if status.is_final]
 
 @pytest.mark.parametrize("kind", ExpectationKind)
 @pytest.mark.parametrize("status", [status for status in ExpectationStatus if status is not ExpectationStatus.OPEN])
-def test_a_child_is_given_up_whose_answer_did_not_come(kind: ExpectationKind, status: ExpectationStatus) -> None:
+def test_a_child_plan_without_a_met_answer_is_given_up(kind: ExpectationKind, status: ExpectationStatus) -> None:
     did_not_come = status is not ExpectationStatus.MET
     assert gives_up_child(kind, status) is (kind is ExpectationKind.CHILD and did_not_come)
 
 
-def test_who_was_asked_is_told_that_nobody_waits_any_more() -> None:
+def test_an_abandoned_request_wakes_its_taker() -> None:
     closed = expectation("q-1", ExpectationKind.CHILD, status=ExpectationStatus.CLOSED)
     assert abandon(closed, NOW) == (Wake(wake_for(ABANDONED, closed, NOW)),)
 
 
-def test_a_running_plan_is_asked_to_stop_over_the_version_it_was_read_at() -> None:
+def test_a_stop_request_saves_the_plan_at_its_read_version_and_wakes_it() -> None:
     asked = plan(version=4, cancel_requested="too dear", updated_at=later(5))
     effects = stop("plan-1", plan(version=3), "too dear", later(5))
     assert effects == (SavePlan(asked, 3), Wake(wake_plan(CANCEL_REQUESTED, asked, later(5))))
 
 
-def test_a_plan_that_was_asked_before_keeps_the_first_reason() -> None:
+def test_a_second_stop_request_keeps_the_first_reason() -> None:
     assert stop("plan-1", plan(cancel_requested="first"), "second", NOW) == ()
 
 
 @pytest.mark.parametrize("status", ENDED)
-def test_a_plan_that_has_ended_is_not_stopped(status: PlanStatus) -> None:
+def test_an_ended_plan_is_not_stopped(status: PlanStatus) -> None:
     assert stop("plan-1", plan(status=status), "why", NOW) is None
 
 
-def test_a_plan_that_is_not_begun_yet_is_forbidden_and_its_planner_woken() -> None:
+def test_an_unstarted_plan_is_forbidden_and_its_planner_woken() -> None:
     goal = event("g-1", "goal.given")
     plan_id = plan_id_of("g-1", "planner")
     forbid, wake = stop(plan_id, ("planner", goal), "why", NOW) or ()
@@ -67,13 +67,13 @@ def test_a_plan_that_is_not_begun_yet_is_forbidden_and_its_planner_woken() -> No
     assert (wake.event.type, wake.event.plan_id) == (CANCEL_REQUESTED, plan_id)
 
 
-def test_a_plan_that_nobody_knows_is_not_found() -> None:
+def test_an_unknown_plan_is_not_found() -> None:
     with pytest.raises(NotFound, match="no plan plan-9"):
         stop("plan-9", None, "why", NOW)
 
 
 @pytest.mark.parametrize("status", PlanStatus)
-def test_only_a_cancelled_plan_takes_its_children_along(status: PlanStatus) -> None:
+def test_only_a_cancelled_plan_stops_its_children(status: PlanStatus) -> None:
     assert takes_children_along(plan(status=status)) is (status is PlanStatus.CANCELLED)
     assert stop_children(["a", "b"]) == (Stop("a", PARENT_CANCELLED), Stop("b", PARENT_CANCELLED))
 
@@ -88,7 +88,7 @@ def test_only_a_cancelled_plan_takes_its_children_along(status: PlanStatus) -> N
         (None, None, False, False),
     ],
 )
-def test_a_plan_cancelled_while_it_was_begun_is_begun_only_by_who_knows(
+def test_a_plan_cancelled_before_its_start_conflicts_unless_the_start_knows_it(
     forbidden: str | None, parent: PlanStatus | None, knows: bool, conflicts: bool
 ) -> None:
     begun = plan(cancel_requested="why" if knows else None)
@@ -99,7 +99,7 @@ def test_a_plan_cancelled_while_it_was_begun_is_begun_only_by_who_knows(
         check_beginning(begun, forbidden, parent)
 
 
-def test_a_timer_that_cannot_be_read_is_made_anew_from_what_it_stood_for() -> None:
+def test_an_unreadable_timer_is_rebuilt_from_its_expectation_or_plan() -> None:
     expected = expectation("q-1")
     assert remake_event(expected, None, NOW) == wake_for(EXPIRED, expected, NOW)
     assert remake_event(None, plan(), NOW) == wake_plan(DEADLINE_REACHED, plan(), NOW)

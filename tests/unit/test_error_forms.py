@@ -1,4 +1,4 @@
-"""Errors cross a border and are the same class with the same words."""
+"""Errors cross a process border with their class, message and fields."""
 
 from datetime import timedelta
 
@@ -40,22 +40,22 @@ def test_an_error_is_the_same_on_the_other_side(error: SoormaError) -> None:
 
 
 @pytest.mark.parametrize("code", [None, 7, "", "nonsense", "of_elsewhere", ["error"]])
-def test_what_is_no_code_names_no_class(code: object) -> None:
+def test_an_unknown_code_names_no_class(code: object) -> None:
     assert class_of(code) is None
 
 
 @pytest.mark.parametrize("asked", ["soon", True, None, float("nan"), float("inf"), 1e300, [1]])
-def test_a_wait_that_nobody_can_wait_for_is_none(asked: object) -> None:
+def test_an_invalid_retry_after_is_none(asked: object) -> None:
     error = rebuild_error(Overloaded, "too much", {"retry_after": asked})  # type: ignore[dict-item]
     assert isinstance(error, TransientError) and error.retry_after is None
 
 
-def test_a_wait_below_zero_is_none_at_all() -> None:
+def test_a_negative_retry_after_is_zero() -> None:
     error = rebuild_error(Overloaded, "too much", {"retry_after": -5})
     assert isinstance(error, TransientError) and error.retry_after == timedelta(0)
 
 
-def test_every_class_can_be_made_of_nothing_but_its_words() -> None:
+def test_every_error_class_is_rebuilt_from_its_message_alone() -> None:
     kinds = [kind for kind in vars(soorma_ai.errors).values() if isinstance(kind, type)]
     ours = [kind for kind in kinds if issubclass(kind, SoormaError)]
     assert len(ours) > 25

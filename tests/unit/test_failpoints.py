@@ -17,11 +17,11 @@ from failpoints import Failpoints, point_of
         ("PRAGMA user_version", None),
     ],
 )
-def test_a_writing_statement_is_named_by_what_it_does_and_to_which_table(sql: str, point: str | None) -> None:
+def test_a_writing_statement_is_named_by_its_verb_and_its_table(sql: str, point: str | None) -> None:
     assert point_of(sql) == point
 
 
-def test_points_are_counted_by_name() -> None:
+def test_failpoints_are_counted_by_name() -> None:
     points = Failpoints()
     for name in ("paid.before", "paid.after", "paid.before"):
         points.hit(name)

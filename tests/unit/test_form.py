@@ -1,4 +1,4 @@
-"""The closed schema of an answer: a branch for each thing that can be decided or asked for."""
+"""The closed schema of an answer: one branch for each possible decision or lookup."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def lookup(action: str, **fields: Any) -> JsonObject:
     return {"reasoning": "", "step": {"action": action, **fields}}
 
 
-def test_there_is_a_branch_for_each_thing_that_can_be_done_and_for_nothing_else() -> None:
+def test_the_form_has_a_branch_for_each_possible_action_and_no_other() -> None:
     form = whole_form(TWO)
     for item in (publish("x", n=1), delegate("buyer", "buy", {}), wait("paid", "?"), wait("paid", "?", 5), *SAID):
         assert violations(form, item) == []
@@ -61,19 +61,21 @@ def test_there_is_a_branch_for_each_thing_that_can_be_done_and_for_nothing_else(
         (Offer((event("x"),)), 1, {"publish:x"}),
     ],
 )
-def test_what_is_not_offered_is_not_in_it(offer: Offer, at_once: int | None, expected: set[str]) -> None:
+def test_the_form_has_no_branch_for_an_action_outside_the_offer(
+    offer: Offer, at_once: int | None, expected: set[str]
+) -> None:
     assert actions(whole_form(offer, at_once)) == expected | ENDS
 
 
 @pytest.mark.parametrize(("at_once", "possible"), [(None, 9), (2, 2)])
-def test_as_many_requests_are_taken_together_as_may_be_open(at_once: int | None, possible: int) -> None:
+def test_publish_all_accepts_as_many_requests_as_may_be_open(at_once: int | None, possible: int) -> None:
     form = whole_form(Offer((event("x"),)), at_once)
     for number in (2, 9):
         assert bool(violations(form, publish_all(*[publish("x")] * number))) is (number > possible)
     assert violations(form, publish("x")) == []
 
 
-def test_each_event_stands_in_it_once_and_no_description_that_has_its_line() -> None:
+def test_each_event_is_in_the_form_once_without_a_description_of_one_line() -> None:
     offer = Offer(tuple(event(f"e{n}", description=f"Does {n}.", payload_schema=NUMBER) for n in range(40)))
     text = compact(whole_form(offer))
     assert [text.count(f'"publish:e{n}"') for n in range(40)] == [1] * 40
@@ -82,7 +84,7 @@ def test_each_event_stands_in_it_once_and_no_description_that_has_its_line() -> 
     assert "y" * (LINE_CHARS + 1) in long
 
 
-def test_what_is_shown_later_stands_at_the_end() -> None:
+def test_an_event_shown_later_is_appended_to_the_form() -> None:
     offer = Offer(tuple(event(f"e{n}", payload_schema=NUMBER) for n in range(9)))
     names = tuple(f"publish:e{n}" for n in (5, 3, 7, 1, 0))
     few, more = (str(form_of(offer, Showing(names[:count], names), 8)) for count in (3, 4))
@@ -90,7 +92,7 @@ def test_what_is_shown_later_stands_at_the_end() -> None:
     assert few[:at] == more[:at] and more.rindex("publish:e1") > at
 
 
-def test_what_is_only_a_line_can_be_asked_for_and_what_is_hidden_can_be_looked_for() -> None:
+def test_a_listed_event_can_be_asked_for_and_a_hidden_one_searched() -> None:
     names = ("publish:x", "wait:paid", "delegate:buyer/buy")
     expected = {"publish:x", "publish_all", "wait"} | ENDS
     assert actions(form_of(TWO, Showing(names[:1], names[:2]), None)) == expected
@@ -103,7 +105,7 @@ def test_what_is_only_a_line_can_be_asked_for_and_what_is_hidden_can_be_looked_f
     )
 
 
-def test_of_a_choice_there_is_a_branch_for_each_event_and_one_for_none() -> None:
+def test_the_form_of_a_choice_has_a_branch_for_each_event_and_one_for_none() -> None:
     offer = Offer((event("x", payload_schema=NUMBER), event("y")))
     names = ("publish:x", "publish:y")
     whole, few = (
@@ -120,7 +122,7 @@ def test_of_a_choice_there_is_a_branch_for_each_event_and_one_for_none() -> None
     assert choice_form_of(offer, Showing(names, names)) is whole
 
 
-def test_what_may_be_long_may_be_named_by_where_it_stands() -> None:
+def test_a_long_value_may_be_a_reference() -> None:
     short: JsonObject = {"type": "string", "enum": ["a"]}
     rows: JsonObject = {"type": "array", "items": {"type": "integer"}}
     offer = Offer((event("x", payload_schema=obj({"rows": rows, "kind": short, "n": {"type": "integer"}}, "rows")),))
@@ -131,7 +133,7 @@ def test_what_may_be_long_may_be_named_by_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("schema", [branching(30), WIDE, {**WIDE, "required": [f"p{n}" for n in range(5_000)]}])
-def test_a_schema_too_large_to_be_shown_is_an_outline_and_takes_nothing_from_the_others(schema: JsonObject) -> None:
+def test_an_oversized_schema_becomes_an_outline_and_leaves_the_others_whole(schema: JsonObject) -> None:
     large = event("y", description="Does it.", payload_schema={**schema, "description": "Much."})
     form = whole_form(Offer((event("x", payload_schema=NUMBER), large)))
     assert '"Much. Its schema is too large to be shown' in compact(form) and len(compact(form)) < MAX_CHARS
@@ -140,7 +142,7 @@ def test_a_schema_too_large_to_be_shown_is_an_outline_and_takes_nothing_from_the
     assert violations(form, publish("y", **some, more=1)) == []
 
 
-def test_however_many_events_are_shown_several_can_be_published_at_once() -> None:
+def test_publish_all_is_possible_with_any_number_of_events() -> None:
     fields: JsonObject = {f"f{n}": {"type": "string"} for n in range(10)}
     closed = obj(fields, *fields, additionalProperties=False)
     many = Offer(tuple(event(f"e.{n}", payload_schema=closed) for n in range(400)), result_schema=closed)

@@ -1,4 +1,4 @@
-"""Several rankings as one."""
+"""Fusion of several rankings into one."""
 
 import pytest
 
@@ -18,5 +18,7 @@ from soorma_ai.kernel.rules.choices.index import fuse
         ([("aab", 1), ("b", 1)], 3, "ba"),
     ],
 )
-def test_what_is_good_in_several_rankings_comes_first(rankings: list[tuple[str, float]], most: int, fused: str) -> None:
+def test_an_event_ranked_well_in_several_lists_comes_first(
+    rankings: list[tuple[str, float]], most: int, fused: str
+) -> None:
     assert fuse(rankings, most) == [*fused]

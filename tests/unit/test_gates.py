@@ -1,4 +1,4 @@
-"""A request outside of a plan that people must approve: held, let go as it was or as it was changed, or refused."""
+"""Gates of requests outside plans: a held request is released, released with changes, or refused."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ from soorma_ai.kernel.rules.waits.answers import event_of_answer, event_of_expir
 from soorma_ai.kernel.rules.waits.gates import approval_for, gate_id, hold, hold_recorded
 from soorma_ai.kernel.rules.waits.opening import Waiter, first_opened
 from soorma_ai.kernel.rules.waits.replies import refuse
-from unit.kit import HOUR, LINEAGE, NOW, answer, event, expectation, moment, of_kind, published
+from unit.kit import HOUR, LINEAGE, NOW, answer, event, events_in, expectation, moment, of_kind
 
 PAYLOAD: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}}
 PAY = EventDefinition(event_name="pay", payload_schema=PAYLOAD)
@@ -32,7 +32,7 @@ def request(**changes: object) -> EventEnvelope:
     return event("pay", **(given | changes))
 
 
-def held(approval: Approval = ASKED, waiter: Waiter = WORKER) -> tuple[Effect, ...]:
+def hold_request(approval: Approval = ASKED, waiter: Waiter = WORKER) -> tuple[Effect, ...]:
     return hold(request(), PAY, approval, waiter, moment())
 
 
@@ -46,7 +46,7 @@ def held(approval: Approval = ASKED, waiter: Waiter = WORKER) -> tuple[Effect, .
         ("payload.amount > context.limit", {"amount": 9}, {}, True),
     ],
 )
-def test_a_request_is_held_where_its_approval_applies_or_that_cannot_be_decided(
+def test_a_request_is_held_if_its_approval_applies_or_is_undecided(
     when: str, data: JsonObject, context: JsonObject, is_held: bool
 ) -> None:
     definition = PAY.model_copy(update={"approval": Approval(when=when)})
@@ -54,9 +54,9 @@ def test_a_request_is_held_where_its_approval_applies_or_that_cannot_be_decided(
     assert approval_for(PAY, data, context) is None
 
 
-def test_a_held_request_is_a_question_bound_to_its_payload_and_known_by_the_requests_id() -> None:
-    effects = held()
-    gate, (told,) = first_opened(effects), published(effects)
+def test_a_held_request_is_a_question_bound_to_its_payload_and_its_requests_id() -> None:
+    effects = hold_request()
+    gate, (told,) = first_opened(effects), events_in(effects)
     assert (gate.id, gate.kind, gate.task_id, gate.plan_id) == (gate_id("pay-1"), "gate", "t-1", None)
     assert gate.deadline == NOW + HOUR
     wait = Wait.of(gate)
@@ -68,18 +68,20 @@ def test_a_held_request_is_a_question_bound_to_its_payload_and_known_by_the_requ
         "pay-1",
         wait.digest,
     )
-    assert gate.keys == (), "no event opens a gate"
-    assert first_opened(held(Approval())).deadline == NOW + WEEK, "nothing waits without end"
+    assert gate.keys == (), "no event meets a gate"
+    assert first_opened(hold_request(Approval())).deadline == NOW + WEEK, (
+        "a gate without a timeout ends with its waiter"
+    )
 
 
-def test_what_an_answer_lets_go_is_the_request_as_it_was_asked_or_changed() -> None:
-    gate = first_opened(held())
+def test_an_approved_request_is_released_unchanged_and_an_edited_one_with_the_edit() -> None:
+    gate = first_opened(hold_request())
     assert event_of_answer(gate, answer("approve", approved=True), NOW) == request()
     changed = event_of_answer(gate, answer("edit", data={"amount": 5}), NOW)
     assert changed == request().model_copy(update={"data": {"amount": 5}})
 
 
-def test_a_refusal_goes_to_the_place_that_the_request_names_or_to_the_usual_one() -> None:
+def test_a_refusal_goes_to_the_reply_address_or_to_the_default_one() -> None:
     named = refuse(request(response_event="told", response_topic="task-events"), "rejected", "no", NOW)
     usual = refuse(request(response_event=None, response_topic=None, correlation_id=None), "rejected", "no", NOW)
     assert (named.type, named.topic, named.correlation_id, named.answers) == ("told", "task-events", "pay-1", "pay-1")
@@ -87,8 +89,8 @@ def test_a_refusal_goes_to_the_place_that_the_request_names_or_to_the_usual_one(
 
 
 @pytest.mark.parametrize("decision", ["reject", "respond"])
-def test_who_asked_is_told_of_a_no_in_the_persons_words(decision: str) -> None:
-    told = event_of_answer(first_opened(held()), answer(decision, note="too much"), NOW + HOUR)
+def test_the_requester_gets_a_rejection_with_the_persons_note(decision: str) -> None:
+    told = event_of_answer(first_opened(hold_request()), answer(decision, note="too much"), NOW + HOUR)
     assert (told.source, told.type, told.topic, told.correlation_id) == (SYSTEM, "paid", "action-results", "pay-1")
     assert (told.tenant_id, told.time) == ("acme", NOW + HOUR)
     assert told.data == {
@@ -102,20 +104,20 @@ def test_who_asked_is_told_of_a_no_in_the_persons_words(decision: str) -> None:
     }
 
 
-def test_silence_is_a_no_unless_the_owner_gave_a_standing_yes() -> None:
-    (timer,) = of_kind(Schedule, held())
-    gate = first_opened(held())
+def test_an_expired_gate_refuses_unless_its_owner_chose_approval_on_expiry() -> None:
+    (timer,) = of_kind(Schedule, hold_request())
+    gate = first_opened(hold_request())
     assert (timer.due, timer.guards) == (NOW + HOUR, gate.id)
     assert timer.event == event_of_expiry(gate, NOW + HOUR)
     assert timer.event.data["error"] == {
         "code": "rejected",
         "message": "nobody approved 'pay' in time, so it was not published",
     }
-    assert event_of_expiry(first_opened(held(Approval(timeout=HOUR, on_expiry="approve"))), NOW) == request()
+    assert event_of_expiry(first_opened(hold_request(Approval(timeout=HOUR, on_expiry="approve"))), NOW) == request()
 
 
-def test_a_payload_that_is_not_the_one_people_were_shown_is_never_let_go() -> None:
-    gate = first_opened(held())
+def test_a_payload_other_than_the_shown_one_is_never_released() -> None:
+    gate = first_opened(hold_request())
     assert gate.ask is not None and gate.ask.proposal is not None
     other = replace(gate.ask.proposal, request=request(amount=900))
     forged = replace(gate, ask=replace(gate.ask, proposal=other))
@@ -124,7 +126,7 @@ def test_a_payload_that_is_not_the_one_people_were_shown_is_never_let_go() -> No
 
 
 @pytest.mark.parametrize(("until", "later"), [(None, 3 * HOUR), (NOW + 90 * timedelta(minutes=1), 1.5 * HOUR)])
-def test_the_time_for_the_reply_begins_when_the_gates_is_over(until: object, later: timedelta) -> None:
+def test_the_reply_deadline_starts_at_the_end_of_the_gate(until: object, later: timedelta) -> None:
     waiter = replace(WORKER, deadline=until)
     reply = expectation(id="pay-1", plan_id=None, task_id="t-1", deadline=NOW + 2 * HOUR)
     other = Expect(expectation(id="x-2"))
@@ -137,6 +139,6 @@ def test_the_time_for_the_reply_begins_when_the_gates_is_over(until: object, lat
     (timed,) = [one for one in of_kind(Schedule, effects) if one.guards == "pay-1"]
     assert put_off == replace(reply, deadline=NOW + later)
     assert (timed.due, timed.event.time) == (NOW + later, NOW + later)
-    assert request() not in published(effects), "nothing is published before the answer"
+    assert request() not in events_in(effects), "nothing is published before the answer"
     assert AnswerDecision.EDIT in (asked.ask.allowed_decisions if asked.ask else ())
     assert asked.tenant_id == Lineage("acme").tenant_id

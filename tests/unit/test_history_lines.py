@@ -1,4 +1,4 @@
-"""The history that a model is told: within its room, told anew only in large strides, each result by its name."""
+"""The history in a prompt: within its room, retold rarely, each result by name."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.values import Json
@@ -49,7 +50,7 @@ def history_lines(
 
 
 def body(lines: Sequence[HistoryLine]) -> list[HistoryLine]:
-    """The lines about single steps, without those about hidden ones."""
+    """The lines about single steps, without the summary of hidden ones."""
     return [line for line in lines if re.match(r"step\d", line.text)]
 
 
@@ -58,7 +59,7 @@ def outcomes_in(lines: Sequence[HistoryLine]) -> list[str]:
 
 
 def hidden_in(lines: Sequence[HistoryLine]) -> int:
-    """The number of the last step that is not shown; 0 where all are."""
+    """The number of the last hidden step, 0 without one."""
     counted = [found for line in lines if (found := COUNT.fullmatch(line.text))]
     return int(counted[0][1]) if counted else 0
 
@@ -70,7 +71,7 @@ def ordinal_of(line: HistoryLine) -> int:
 
 
 def within(fenced: str) -> Json:
-    """The value between fences, after words of ours."""
+    """The value between fences, after the platform's words."""
     found = re.fullmatch(r"(?:[^<]* )?<data>([^<]*)</data>", fenced)
     assert found, fenced
     return json.loads(found[1])
@@ -104,20 +105,18 @@ def data(text: str, times: int, more: Json) -> Json:
     return {"text": text * times, "items": [more] * (times % 90)}
 
 
-def numbered(made: list[tuple[StepKind, Json, str]]) -> list[Step]:
+def numbered_steps(made: list[tuple[StepKind, Json, str]]) -> list[Step]:
     return [step(number, data, kind, note) for number, (kind, data, note) in enumerate(made, 1)]
 
 
 scalars: st.SearchStrategy[Json] = st.integers() | st.text(max_size=90)
 values: st.SearchStrategy[Json] = st.none() | st.builds(data, st.text(max_size=40), st.integers(0, 300), scalars)
-plans = st.lists(st.tuples(kinds, values, st.text(max_size=2_000)), max_size=70).map(numbered)
+plans = st.lists(st.tuples(kinds, values, st.text(max_size=2_000)), max_size=70).map(numbered_steps)
 
 
 @settings(max_examples=25)
 @given(plans, st.integers(100, 8_000))
-def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_its_step(
-    steps: list[Step], room: int
-) -> None:
+def test_the_history_is_within_its_room_and_each_result_is_json_under_its_step(steps: list[Step], room: int) -> None:
     lines = history_lines(steps, room)
     assert size(lines) <= room * CHARS_PER_TOKEN
     hidden = hidden_in(lines)
@@ -133,8 +132,8 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
 
 @settings(max_examples=25)
 @given(plans, st.integers(400, 8_000))
-def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Step], room: int) -> None:
-    """Then all is told anew in half of the room, once for each half that the whole plan takes."""
+def test_a_new_step_is_appended_until_the_room_is_spent(steps: list[Step], room: int) -> None:
+    """Then the history is retold in half of the room, at most once for each half of a room of new text."""
     before: list[HistoryLine] = []
     most = told_anew = 0
     for count, one in enumerate(steps, 1):
@@ -151,9 +150,7 @@ def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Ste
 
 @settings(max_examples=25)
 @given(plans, st.integers(100, 8_000), st.integers(0, 30))
-def test_a_history_that_grows_is_the_same_as_one_that_is_made_at_once(
-    steps: list[Step], room: int, hidden: int
-) -> None:
+def test_a_growing_history_equals_one_built_at_once(steps: list[Step], room: int, hidden: int) -> None:
     known = [StepLines(one) for one in steps]
     earlier = history.add_earlier(NOTHING_EARLIER, known[:hidden])
     growing = HistoryText(room, earlier)
@@ -178,18 +175,18 @@ def test_the_history_of_large_steps_is_the_same_wherever_it_begins(count: int, c
     assert history_lines(steps[first - 1 :], earlier=earlier) == history_lines(steps)
 
 
-def test_a_decision_after_many_steps_costs_as_much_as_after_a_few() -> None:
+def test_the_cost_of_a_decision_does_not_grow_with_the_steps_of_its_plan() -> None:
     known = [StepLines(step(number, {"n": number})) for number in range(1, 127)]
     tell_plan(plan(), known[:20])
     early = calls_of(lambda: tell_plan(plan(), known[:22]))
     tell_plan(plan(), known[:124])
-    # A collection of garbage in between is a few calls.
+    # A garbage collection adds a few calls.
     assert calls_of(lambda: tell_plan(plan(), known)) <= early + 10
 
 
 @pytest.mark.parametrize("kind", [StepKind.GOAL, StepKind.REPLIED])
 @pytest.mark.parametrize("data", [{"n": 1}, {"text": "x" * 9_000}])
-def test_a_told_step_knows_its_data_before_and_after_its_lines_are_made(data: Json, kind: StepKind) -> None:
+def test_a_step_recognises_its_data_before_and_after_its_lines_are_built(data: Json, kind: StepKind) -> None:
     one, same = StepLines(step(1, data, kind)), json.loads(json.dumps(data))
     found = [one.brings(same), one.brings({"n": 2})]
     if one.is_told:
@@ -197,7 +194,7 @@ def test_a_told_step_knows_its_data_before_and_after_its_lines_are_made(data: Js
     assert [one.brings(same), one.brings({"n": 2})] == found == [one.is_told, False]
 
 
-def test_the_text_of_a_plan_is_made_anew_for_another_room_and_other_steps() -> None:
+def test_the_text_of_a_plan_is_rebuilt_for_another_room_and_other_steps() -> None:
     known = [StepLines(step(number, {"text": "x" * 900})) for number in range(1, 40)]
     texts = [tell_plan(plan(), known[:count], room).history for count, room in ((39, 9_000), (39, 900), (20, 9_000))]
     fresh = [[StepLines(step(n, {"text": "x" * 900})) for n in range(1, last)] for last in (40, 40, 21)]
@@ -207,7 +204,7 @@ def test_the_text_of_a_plan_is_made_anew_for_another_room_and_other_steps() -> N
     assert tell_plan(plan(), known[:20], 9_000).history == texts[2]
 
 
-def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then_counted() -> None:
+def test_the_newest_steps_are_whole_older_ones_cut_then_worded_then_counted() -> None:
     steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 121)]
     lines = history_lines(steps)
     told = body(lines)
@@ -222,7 +219,7 @@ def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then
 
 
 @pytest.mark.parametrize(("chars", "told_anew"), [(200, 3), (900, 9), (5_000, 63)])
-def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) -> None:
+def test_most_decisions_only_append_to_the_history(chars: int, told_anew: int) -> None:
     steps = [step(n, {"n": n, "text": "x" * chars}) for n in range(1, 127)]
     told = [history_lines(steps[:count]) for count in range(1, 127)]
     bodies = pairwise(map(body, told))
@@ -232,13 +229,13 @@ def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) ->
 
 
 @pytest.mark.parametrize("room", [0, 20, 60, 300])
-def test_a_room_for_no_step_tells_how_many_there_are(room: int) -> None:
+def test_a_history_without_room_counts_its_steps(room: int) -> None:
     lines = history_lines([step(n, "x" * 9_000, note="y" * 9_000) for n in range(1, 10)], room)
     assert size(lines) <= max(room * CHARS_PER_TOKEN, 60)
     assert hidden_in(lines)
 
 
-def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> None:
+def test_a_large_result_is_an_outline_under_the_name_of_the_whole() -> None:
     rows: Json = {"rows": [{"n": n, "name": "x" * 50} for n in range(200)], "total": 200}
     (line,) = history_lines([step(1, rows)])
     assert line.text.startswith("step1, in outline: ")
@@ -249,7 +246,25 @@ def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> 
     assert show_result(4, {"small": 1}).startswith("step4: <data>")
 
 
-def test_the_words_of_a_person_are_fenced_and_our_sentence_is_not() -> None:
+@pytest.mark.parametrize(
+    ("kind", "note", "told"),
+    [
+        (StepKind.REPLIED, "ok", "part.asked (request 3) answered (ok)."),
+        (StepKind.REPLIED, "failed", "part.asked (request 3) answered (failed)."),
+        (StepKind.ANSWERED, "reject", "A person answered about part.asked (request 3) (reject)."),
+        (StepKind.JOINED, "All came.", "All came."),
+    ],
+)
+def test_an_answer_to_one_of_several_requests_has_the_number_of_its_request(
+    kind: StepKind, note: str, told: str
+) -> None:
+    (line,) = history_lines([replace(step(1, None, kind, note), join_id="j", place=2)])
+    assert line.text == f"step1: {told}"
+    late = replace(step(2, None, StepKind.LATE, ""), place=2)
+    assert history_lines([late])[-1].text.startswith("step2: part.asked (request 3) was answered late")
+
+
+def test_a_persons_words_are_fenced_and_the_platforms_sentence_is_not() -> None:
     lines = history_lines(
         [
             step(1, {"n": 1}, StepKind.PUBLISHED),
@@ -262,21 +277,21 @@ def test_the_words_of_a_person_are_fenced_and_our_sentence_is_not() -> None:
     assert lines[1].data == '<data>{"ok":true}</data>'
 
 
-def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
+def test_the_goal_is_left_out_and_unread_steps_are_counted() -> None:
     assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
     assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: par"]
     assert history_lines([step(2)])[0].text == "Step 1 is not shown."
     assert history_lines([step(64), step(65)])[0].text == "Steps 1 to 63 are not shown."
 
 
-def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:
+def test_the_first_step_read_of_a_long_plan_moves_rarely() -> None:
     begins = [first_to_read(count) for count in range(1_000)]
     assert begins[:128] == [0] * 128
     assert sorted(begins) == begins and len(set(begins)) == 15
     assert all(64 <= count - first_to_read(count) < 128 for count in range(64, 10_000))
 
 
-def test_the_words_of_people_and_each_kind_of_failure_stay_when_their_steps_are_not_shown() -> None:
+def test_peoples_words_and_each_kind_of_failure_outlast_their_hidden_steps() -> None:
     asked = step(1, "Which day?", StepKind.ASKED, "")
     said = step(2, {"text": "never on a Sunday"}, StepKind.ANSWERED, "respond: whatever happens")
     no = step(3, {}, StepKind.ANSWERED, "reject (lead): too much")
@@ -292,7 +307,7 @@ def test_the_words_of_people_and_each_kind_of_failure_stay_when_their_steps_are_
     assert [line.text for line in lines[4:6]] == outcomes_in(lines)
 
 
-def test_facts_of_steps_that_were_not_read_stay_and_have_a_bound() -> None:
+def test_facts_of_unread_steps_stay_within_a_bound() -> None:
     people = [StepLines(step(n, {"text": "y" * 400}, StepKind.ANSWERED, "respond")) for n in range(1, 100)]
     earlier = history.add_earlier(history.NOTHING_EARLIER, people)
     assert history.add_earlier(history.add_earlier(history.NOTHING_EARLIER, people[:50]), people[50:]) == earlier

@@ -1,4 +1,4 @@
-"""Which of many events are found for what is to be done, and that none makes itself found for everything."""
+"""The search index of events: matches by field, and limits on wordy or numerous registrations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -48,11 +48,11 @@ def test_an_event_is_found_by_each_of_its_fields(query: str, first: str) -> None
 
 
 @pytest.mark.parametrize("query", ["", "?", "of the", "unheard words", Query(())])
-def test_what_shares_no_term_is_not_shown(query: Query | str) -> None:
+def test_an_event_without_a_common_term_is_not_found(query: Query | str) -> None:
     assert best(query) == []
 
 
-def test_an_event_comes_later_for_what_only_its_not_for_names() -> None:
+def test_a_match_in_not_for_lowers_the_rank_of_an_event() -> None:
     plain, other = event("lamp.buy", "Order a lamp."), event("lamp.a", "Order a lamp.", not_for="A lamp as a gift.")
     assert best("order a lamp", plain, other)[:2] == ["lamp.a", "lamp.buy"]
     assert best("order a lamp as gift", plain, other)[:2] == ["lamp.buy", "lamp.a"]
@@ -61,7 +61,7 @@ def test_an_event_comes_later_for_what_only_its_not_for_names() -> None:
     assert impacts["gift"] < 0 < impacts["lamp"]
 
 
-def test_parts_of_a_query_count_by_their_weights_and_a_long_part_does_not_drown_a_short_one() -> None:
+def test_parts_of_a_query_count_by_weight_and_a_long_part_does_not_drown_a_short_one() -> None:
     both = (("refund", 1.0), ("count shelves", 0.3))
     assert best(Query(both))[:2] == best(Query(both[::-1]))[:2] == ["payment.refund", "stock.count"]
     assert best(Query((("refund", 0.1), ("count shelves", 1.0))))[0] == "stock.count"
@@ -70,7 +70,7 @@ def test_parts_of_a_query_count_by_their_weights_and_a_long_part_does_not_drown_
     assert "payment.refund" in best(Query((("refund", 1.0), (policy, 1.0))), rules, most=2)
 
 
-def test_ties_go_by_name_and_whoever_registers_first_wins_nothing() -> None:
+def test_ties_are_broken_by_name_and_not_by_order_of_registration() -> None:
     twins = [event(name, "Paint it.") for name in ("c.x", "a.x", "b.x")]
     for order in (twins, twins[::-1]):
         assert EventIndex(order).rank("paint", 2) == ["a.x", "b.x"]
@@ -81,14 +81,14 @@ def test_definitions_of_one_name_are_one_event() -> None:
     assert EventIndex([*two, *SHOP]).rank("paint the door", 5) == ["paint.do"]
 
 
-def test_properties_are_found_in_the_depth_of_a_schema_and_behind_its_references() -> None:
+def test_properties_deep_in_a_schema_and_behind_references_are_found() -> None:
     line = obj({"skuNumber": {"type": "string", "description": "The article."}})
     schema = obj({"lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}}}, **{"$defs": {"Line": line}})
     assert best("sku", event("deep", payload_schema=schema)) == ["deep"]
     assert best("article", event("deep", payload_schema=schema)) == ["deep"]
 
 
-# What others register against
+# Registrations stuffed with words
 
 
 STUFFED = "refund customer broken lamp mail tell money pay back send letter order cancel "
@@ -108,31 +108,29 @@ WORDS = " ".join(f"word{n} refund customer lamp broken mail tell" for n in range
         event("best.thing", STUFFED, when_to_use=STUFFED, synonyms=(STUFFED,)),
     ],
 )
-def test_the_right_events_stay_among_those_shown_beside_one_that_stuffs_itself_with_words(
-    stuffed: EventDefinition,
-) -> None:
+def test_the_right_events_stay_in_the_top_ranks_beside_one_stuffed_with_words(stuffed: EventDefinition) -> None:
     found = best(GOAL, stuffed, most=3)
     assert {"payment.refund", "mail.send"} <= {*found}
 
 
 @pytest.mark.parametrize("number", [100, 1_200])
-def test_the_right_events_stay_beside_an_agent_that_registers_very_many(number: int) -> None:
+def test_the_right_events_stay_in_the_top_ranks_beside_an_agent_with_very_many(number: int) -> None:
     flood = [event(f"flood.{n}", GOAL, synonyms=(GOAL,)) for n in range(number)]
     alone, shared = EventIndex([*SHOP, *flood]), EventIndex([*SHOP, *flood], ["shop"] * 5 + ["evil"] * number)
     assert not {"payment.refund", "mail.send"} & {*alone.rank(GOAL, 20)}
     for query in (GOAL, Query(((GOAL, 1.0), ("Refund the customer.", 0.5), ("lamp", 0.5)))):
         assert {"payment.refund", "mail.send"} <= {*shared.rank(query, 20)}
-    assert len(shared.rank(GOAL, 50)) == 50, "what nobody else needs, it may have"
+    assert len(shared.rank(GOAL, 50)) == 50, "unused places go to the agent with many events"
 
 
-def test_agents_that_keep_within_their_shares_change_nothing() -> None:
+def test_agents_within_their_shares_do_not_change_a_ranking() -> None:
     for query in ("customer", GOAL, "count"):
         assert EventIndex(SHOP, [*"abcde"]).rank(query, 4) == EventIndex(SHOP).rank(query, 4)
     with pytest.raises(ValueError, match="shorter"):
         EventIndex(SHOP, ["a"])
 
 
-def test_a_word_that_is_repeated_or_one_of_very_many_says_little() -> None:
+def test_a_repeated_word_or_one_of_very_many_has_little_weight() -> None:
     once = impacts_of(identity_of(event("x", "Refund a payment.")))
     often = impacts_of(identity_of(event("x", "Refund. " * 5_000)))
     among_many = impacts_of(identity_of(event("x", WORDS)))
@@ -142,7 +140,7 @@ def test_a_word_that_is_repeated_or_one_of_very_many_says_little() -> None:
 
 
 @pytest.mark.parametrize("nested", [True, False])
-def test_of_a_huge_schema_a_part_is_read(nested: bool) -> None:
+def test_only_a_part_of_a_huge_schema_is_indexed(nested: bool) -> None:
     schema: JsonObject = {"type": "string"}
     for number in range(40 if nested else 1):
         width = 30 if nested else 10_000
@@ -151,31 +149,31 @@ def test_of_a_huge_schema_a_part_is_read(nested: bool) -> None:
     assert len(found) < 4 * MOST_NODES
 
 
-def test_a_long_query_is_cut_to_the_terms_that_tell_most() -> None:
+def test_a_long_query_is_cut_to_its_rarest_terms() -> None:
     many = [event(f"e{n}", f"common special{n} sort{n % 10}") for n in range(300)]
     query = "common " * 300 + " ".join(f"special{n}" for n in range(MOST_QUERY_TERMS + 50))
     assert len(EventIndex(many).rank(query, 999)) == MOST_QUERY_TERMS
     assert EventIndex(many).rank("common sort7 special7", 3)[0] == "e7"
 
 
-def test_where_too_many_events_share_a_term_it_decides_only_between_those_that_rarer_terms_found(
+def test_a_term_shared_by_too_many_events_only_reorders_the_matches_of_rarer_terms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     many = [event(f"e{n}", f"common kind{n % 100}", synonyms=("shared",) * (n == 205)) for n in range(300)]
     full = EventIndex(many).rank("common shared kind5", 3)
     monkeypatch.setattr(module, "MOST_LOOKED_AT", 5)
     assert EventIndex(many).rank("common shared kind5", 3) == full == ["e205", "e105", "e5"]
-    assert len(EventIndex(many).rank("common", 400)) == 300, "one term alone is looked up, however common"
+    assert len(EventIndex(many).rank("common", 400)) == 300, "a single term is looked up even if common"
 
 
-# Made once
+# Reuse of an index
 
 
 def same(definitions: Sequence[EventDefinition]) -> tuple[Same[EventDefinition], ...]:
     return tuple(map(identity_of, definitions))
 
 
-def test_the_same_registrations_are_indexed_once_and_a_changed_one_shows_at_once() -> None:
+def test_equal_registrations_share_an_index_and_a_changed_one_shows_at_once() -> None:
     assert index_of(same(SHOP)) is index_of(same(SHOP))
     changed = SHOP[0].model_copy(update={"description": "Give somebody their cash again."})
     assert index_of(same((changed, *SHOP[1:]))).rank("cash", 1) == ["payment.refund"]
@@ -183,7 +181,7 @@ def test_the_same_registrations_are_indexed_once_and_a_changed_one_shows_at_once
     assert index_of(same(SHOP[1:])).rank("refund customer", 9) == ["mail.send"]
 
 
-def test_what_is_known_of_an_unchanged_registration_is_used_again() -> None:
+def test_an_unchanged_registration_is_analysed_once() -> None:
     before = impacts_of.cache_info().misses
     index_of(same(SHOP))
     known = impacts_of.cache_info().misses

@@ -1,4 +1,4 @@
-"""What is published together is judged, carried out and joined by pure functions."""
+"""Requests published together: judged, carried out and joined by pure functions."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -23,8 +23,7 @@ from soorma_ai.kernel.rules.plans.carry_out import carry_out
 from soorma_ai.kernel.rules.plans.joins import fire, receive_branch
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.testing.scripted import publish, publish_all
-from unit.kit import NOW, answer, event, moment, of_kind, plan, published, steps
-from unit.kit import opened as opened_in
+from unit.kit import NOW, answer, event, events_in, expectations_in, moment, of_kind, plan, steps
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 PART = EventDefinition(event_name="part.asked", payload_schema=NUMBER)
@@ -65,15 +64,13 @@ def several(**said: Any) -> Any:
         (several(requests=[], deadline=3), MalformedDecision, "takes only"),
     ],
 )
-def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
-    answer: Any, error: type[DecisionError], words: str
-) -> None:
+def test_an_invalid_publish_all_is_refused_as_a_whole(answer: Any, error: type[DecisionError], words: str) -> None:
     with pytest.raises(error) as refused:
         judge(at_once(prepare_decision(parse_decision(answer, ""), OFFER)), situation())
     assert words in str(refused.value)
 
 
-def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
+def test_a_null_option_of_publish_all_counts_as_missing() -> None:
     said = several(requests=[publish("part.asked", n=1)["step"]], need=None, timeout_seconds=None)
     action: Any = parse_decision(said, "").next_action
     assert (action.need, action.timeout_seconds) == (None, None)
@@ -89,7 +86,7 @@ def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
         ({"max_repeats": 2}, {"repeats": 1}, None),
     ],
 )
-def test_every_one_counts_against_the_limits(limits: Any, known: Any, name: str | None) -> None:
+def test_every_request_of_publish_all_counts_against_the_limits(limits: Any, known: Any, name: str | None) -> None:
     decision, now = together(("part.asked", 1), ("pay.asked", 9)), situation(plan(limits=Limits(**limits)), **known)
     if name is None:
         judge(decision, now)
@@ -98,15 +95,15 @@ def test_every_one_counts_against_the_limits(limits: Any, known: Any, name: str 
         judge(decision, now)
 
 
-def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone() -> None:
+def test_publish_all_reserves_all_requests_then_publishes_or_holds_each() -> None:
     outcome = effects_of(together(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 2), timeout_seconds=60))
     assert (outcome.effects[0], len(of_kind(Spend, outcome))) == (Spend("p-0", 3, 20), 1)
-    join, *branches = opened_in(outcome)
+    join, *branches = expectations_in(outcome)
     assert join.join is not None
     assert (join.kind, join.deadline, join.join.need) == ("join", NOW + timedelta(seconds=60), 3)
     kinds = ["reply", "gate", "reply"]
     assert [(b.kind, b.place, b.branch_of) for b in branches] == [(k, n, join.id) for n, k in enumerate(kinds)]
-    assert [event.type for event in published(outcome)] == ["part.asked", "notification.human_input", "pay.asked"]
+    assert [event.type for event in events_in(outcome)] == ["part.asked", "notification.human_input", "pay.asked"]
     assert [timer.guards for timer in of_kind(Schedule, outcome)] == [join.id]
     assert [step.fingerprint is not None for step in steps(outcome)] == [True, False, False], (
         "one decision is one repeat"
@@ -114,41 +111,41 @@ def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone()
     assert outcome.plan.status == "running"
 
 
-def test_the_same_handling_again_makes_the_same_events_and_a_plan_whose_every_request_is_held_is_paused() -> None:
+def test_a_repeated_handling_makes_the_same_events_and_all_requests_held_pause_the_plan() -> None:
     assert effects_of(together(("pay.asked", 8), ("pay.asked", 9))).plan.status == "paused"
     decision = together(("part.asked", 1), ("part.asked", 1))
     first, again = effects_of(decision), effects_of(decision)
     assert first == again
-    assert len({event.id for event in published(first)}) == 2
+    assert len({event.id for event in events_in(first)}) == 2
 
 
-def opened(*requests: tuple[str, int], **options: Any) -> tuple[PlanRecord, Expectation, list[Expectation]]:
+def open_join(*requests: tuple[str, int], **options: Any) -> tuple[PlanRecord, Expectation, list[Expectation]]:
     outcome = effects_of(together(*requests, **options))
-    join, *branches = opened_in(outcome)
+    join, *branches = expectations_in(outcome)
     return outcome.plan, join, branches
 
 
-def came(
+def receive(
     now: PlanRecord, branch: Expectation, fired: Step | None = None, /, given: Answer | None = None, **data: Any
 ) -> tuple[PlanRecord, Step, Trigger]:
     outcome, trigger = receive_branch(now, replace(branch, answer=given), event("r", data=data), moment(), fired=fired)
     return outcome.plan, steps(outcome)[0], trigger
 
 
-def test_a_branch_is_a_step_that_moves_nothing() -> None:
-    now, join, (first, _) = opened(("part.asked", 1), ("part.asked", 2))
+def test_a_branch_is_a_step_and_leaves_the_status_unchanged() -> None:
+    now, join, (first, _) = open_join(("part.asked", 1), ("part.asked", 2))
     paused = replace(now, status=PlanStatus.PAUSED)
-    after, step, _ = came(paused, first, success=True, result=1)
+    after, step, _ = receive(paused, first, success=True, result=1)
     assert (after.status, after.steps) == ("paused", paused.steps + 1)
     assert (step.kind, step.join_id, step.place) == ("replied", join.id, 0)
-    late = came(paused, first, step, success=True)[1]
+    late = receive(paused, first, step, success=True)[1]
     assert (late.kind, late.join_id) == ("late", None)
 
 
-def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_came_in() -> None:
-    now, join, branches = opened(("part.asked", 1), ("part.asked", 2), ("part.asked", 3), ("pay.asked", 9), need=2)
-    now, last, _ = came(now, branches[2], success=True, result={"got": 3})
-    now, first, _ = came(now, branches[0], success=False, error={"code": "none"})
+def test_results_are_listed_in_the_order_of_their_requests() -> None:
+    now, join, branches = open_join(("part.asked", 1), ("part.asked", 2), ("part.asked", 3), ("pay.asked", 9), need=2)
+    now, last, _ = receive(now, branches[2], success=True, result={"got": 3})
+    now, first, _ = receive(now, branches[0], success=False, error={"code": "none"})
     outcome, trigger = fire(now, join, [last, first], [branches[1], branches[3]], moment())
     assert trigger.text == "2 of 4 requests that were published together have come to an end; 2 were needed."
     assert trigger.data == [
@@ -163,10 +160,10 @@ def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_c
     assert (fired.kind, fired.join_id, fired.fires, fired.data) == ("joined", join.id, True, {"withdrawn": [3]})
 
 
-def test_at_its_deadline_a_join_goes_on_with_what_has_come() -> None:
-    now, join, branches = opened(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 8), timeout_seconds=60)
-    now, rejected, _ = came(now, branches[1], given=answer("reject", approved=False))
-    now, silent, _ = came(now, replace(branches[2], status=ExpectationStatus.EXPIRED))
+def test_at_its_deadline_a_join_fires_with_the_results_so_far() -> None:
+    now, join, branches = open_join(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 8), timeout_seconds=60)
+    now, rejected, _ = receive(now, branches[1], given=answer("reject", approved=False))
+    now, silent, _ = receive(now, replace(branches[2], status=ExpectationStatus.EXPIRED))
     outcome, trigger = fire(now, replace(join, status=ExpectationStatus.EXPIRED), [rejected, silent], [], moment())
     assert trigger.text == "The time for 3 requests that were published together is over; 2 have come to an end."
     assert [item["status"] for item in cast("list[Any]", trigger.data)] == [
@@ -180,7 +177,7 @@ def test_at_its_deadline_a_join_goes_on_with_what_has_come() -> None:
 
 
 @pytest.mark.parametrize(("decision", "counts"), [("approve", False), ("edit", False), ("reject", True)])
-def test_an_approval_is_no_result_and_a_rejection_is_one(decision: str, counts: bool) -> None:
-    now, join, (gate,) = opened(("pay.asked", 9))
-    _, step, trigger = came(now, gate, given=answer(decision, data={"n": 8}))
+def test_an_approval_is_no_result_of_a_branch_and_a_rejection_is_one(decision: str, counts: bool) -> None:
+    now, join, (gate,) = open_join(("pay.asked", 9))
+    _, step, trigger = receive(now, gate, given=answer(decision, data={"n": 8}))
     assert (step.join_id, trigger.released is None) == (join.id if counts else None, counts)

@@ -1,4 +1,4 @@
-"""The state of a journey, exported and imported."""
+"""The state of a journey: export and import."""
 
 from typing import Any
 
@@ -30,14 +30,14 @@ def rows() -> dict[str, Json]:
     }
 
 
-def test_what_is_exported_is_what_is_imported() -> None:
+def test_an_exported_state_is_imported_unchanged() -> None:
     state = export(rows(), "Writer", "p-1")
     again = read_state(state, "Writer", GRAPH)
     assert again == {key: row for key, row in rows().items() if key != "brief"}
     assert state["mode_data"]["brief"] == {"topic": "owls"}  # type: ignore[index,call-overload]
 
 
-def test_an_exported_state_tells_what_the_document_says() -> None:
+def test_an_exported_state_has_the_fields_of_the_document() -> None:
     state: Any = export(rows(), "Writer", "p-1")
     assert {*state} >= {"agent_type", "current_phase", "phase_context", "transition_history", "mode_data"}
     assert {*state["transition_history"][0]} >= {"from", "to", "reason", "is_backward", "timestamp"}
@@ -46,7 +46,7 @@ def test_an_exported_state_tells_what_the_document_says() -> None:
     assert (context["backward_trigger_detail"], context["found"]) == ("owls", ["mice"])
 
 
-def test_moves_and_work_stand_in_their_order() -> None:
+def test_moves_and_works_are_read_in_their_order() -> None:
     assert [row["to"] for row in moves_in(rows())] == ["B", "A"]
     assert works_in({**rows(), work_key("A", 2): 3}, "A") == {1: {"n": 1}, 2: 3}
 
@@ -70,7 +70,7 @@ def test_moves_and_work_stand_in_their_order() -> None:
         ({"mode_data": {"messages": "hi"}}, "must be a list"),
     ],
 )
-def test_a_state_that_cannot_be_gone_on_with_is_refused_in_words(changes: dict[str, Any], told: str) -> None:
+def test_an_unusable_state_is_refused_with_the_reason(changes: dict[str, Any], told: str) -> None:
     state = export(rows(), "Writer", "p-1")
     if "transition_history" in changes and changes["transition_history"] == {}:
         changes = {**changes, "phase_context": {}}

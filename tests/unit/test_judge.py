@@ -1,4 +1,4 @@
-"""Code disposes: each refusal says what was found and what is wanted."""
+"""The judge of decisions: each refusal names the fault and the possible choices."""
 
 from datetime import timedelta
 from typing import Any, get_args
@@ -60,7 +60,7 @@ def plan(**known: Any) -> PlanRecord:
     return plan_of(goal_data={"order": 1}, **known)
 
 
-def judged(answer: Any, **known: Any) -> Any:
+def judge_answer(answer: Any, **known: Any) -> Any:
     situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), NOW, **known)
     return judge(at_once(prepare_decision(parse_decision(answer, "it was cut off", OFFER.choices), OFFER)), situation)
 
@@ -106,36 +106,40 @@ def judged(answer: Any, **known: Any) -> Any:
         (wait("nobody.makes.this", "?"), NotAllowed, "event to wait for 'nobody.makes.this'"),
     ],
 )
-def test_a_decision_that_cannot_be_is_refused_in_words(answer: Any, error: type[DecisionError], words: str) -> None:
+def test_an_invalid_decision_is_refused_with_the_reason(answer: Any, error: type[DecisionError], words: str) -> None:
     with pytest.raises(error) as refused:
-        judged(answer)
+        judge_answer(answer)
     assert words in str(refused.value)
 
 
-def test_a_null_that_stands_for_nothing_is_left_out_of_what_is_published() -> None:
-    assert judged(publish("stock.reserve", sku="A", note=None)).decision.next_action.data == {"sku": "A"}
-    assert judged(delegate("buyer", "buy", {"sku": "A", "note": None})).decision.next_action.goal_data == {"sku": "A"}
+def test_a_null_for_a_missing_value_is_left_out_of_the_payload() -> None:
+    assert judge_answer(publish("stock.reserve", sku="A", note=None)).decision.next_action.data == {"sku": "A"}
+    assert judge_answer(delegate("buyer", "buy", {"sku": "A", "note": None})).decision.next_action.goal_data == {
+        "sku": "A"
+    }
     for step in (WAIT, WAIT | {"timeout_seconds": None}):
-        assert judged({"step": step}).decision.next_action.timeout_seconds is None
+        assert judge_answer({"step": step}).decision.next_action.timeout_seconds is None
 
 
 @pytest.mark.parametrize(("amount", "asks"), [(1, False), (2, True), ("much", True)])
-def test_whether_a_person_is_asked_is_told_by_payload_and_goal_and_when_in_doubt_yes(amount: Any, asks: bool) -> None:
-    assert (judged(publish("pay", amount=amount)).approval is not None) is asks
+def test_approval_depends_on_payload_and_goal_and_is_needed_in_doubt(amount: Any, asks: bool) -> None:
+    assert (judge_answer(publish("pay", amount=amount)).approval is not None) is asks
 
 
-def test_what_was_judged_knows_its_definition_and_who_makes_what_is_waited_for() -> None:
-    assert judged(publish("stock.reserve", sku="A")).definition == RESERVE
-    waited = judged(wait("goods.came", "?", 5))
+def test_an_accepted_decision_has_its_definition_and_the_producers_of_its_wait() -> None:
+    assert judge_answer(publish("stock.reserve", sku="A")).definition == RESERVE
+    waited = judge_answer(wait("goods.came", "?", 5))
     assert (waited.definition, waited.producers) == (CAME, ("carrier",))
-    assert judged(DONE).definition is None
+    assert judge_answer(DONE).definition is None
 
 
-def test_a_goal_does_not_go_back_to_who_pursues_it_with_the_same_data() -> None:
+def test_a_goal_is_not_delegated_back_to_a_planner_above_with_the_same_data() -> None:
     above = plan(ancestry=(pursuit_of("buyer", "buy", {"sku": "A"}),))
     with pytest.raises(NotAllowed, match="round in circles"):
-        judged(delegate("buyer", "buy", {"sku": "A"}), plan=above)
-    assert isinstance(judged(delegate("buyer", "buy", {"sku": "B"}), plan=above).decision.next_action, DelegateAction)
+        judge_answer(delegate("buyer", "buy", {"sku": "A"}), plan=above)
+    assert isinstance(
+        judge_answer(delegate("buyer", "buy", {"sku": "B"}), plan=above).decision.next_action, DelegateAction
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,14 +155,14 @@ def test_a_goal_does_not_go_back_to_who_pursues_it_with_the_same_data() -> None:
         (publish("pay"), Limits(max_depth=1), {}, None),
     ],
 )
-def test_a_limit_stops_what_it_is_about_and_never_the_end(
+def test_a_reached_limit_stops_its_own_actions_and_never_the_end(
     answer: Any, limits: Limits, known: Any, name: str | None
 ) -> None:
     if name is None:
-        judged(answer, plan=plan(limits=limits), **known)
+        judge_answer(answer, plan=plan(limits=limits), **known)
         return
     with pytest.raises(LimitExceeded, match=f"limit_exceeded: {name}"):
-        judged(answer, plan=plan(limits=limits), **known)
+        judge_answer(answer, plan=plan(limits=limits), **known)
 
 
 TWO = publish_all(publish("stock.reserve", sku="A"), publish("pay"))
@@ -174,35 +178,35 @@ TWO = publish_all(publish("stock.reserve", sku="A"), publish("pay"))
         (DONE, 1, 9, None),
     ],
 )
-def test_more_at_once_than_may_be_is_asked_again_and_not_the_end(
+def test_too_many_requests_at_once_are_refused_and_never_the_end(
     answer: Any, most: int, in_flight: int, told: str | None
 ) -> None:
     limited = plan(limits=Limits(max_parallel=most))
     if told is None:
-        judged(answer, plan=limited, in_flight=in_flight)
+        judge_answer(answer, plan=limited, in_flight=in_flight)
         return
     with pytest.raises(NotAllowed) as refused:
-        judged(answer, plan=limited, in_flight=in_flight)
+        judge_answer(answer, plan=limited, in_flight=in_flight)
     assert told in str(refused.value)
 
 
-def test_after_the_deadline_nothing_is_decided() -> None:
+def test_no_decision_is_accepted_after_the_deadline() -> None:
     late = replace(plan(), deadline=NOW)
     with pytest.raises(LimitExceeded, match="deadline"):
-        judged(DONE, plan=late)
-    judged(DONE, plan=replace(late, deadline=NOW + timedelta(seconds=1)))
+        judge_answer(DONE, plan=late)
+    judge_answer(DONE, plan=replace(late, deadline=NOW + timedelta(seconds=1)))
 
 
-def test_what_a_person_rejected_is_refused_in_their_words_until_it_is_changed() -> None:
+def test_a_rejected_request_is_refused_until_its_data_changes() -> None:
     rejected = {rejection_of("pay", {"amount": 9}, None): "reject: too much"}
     for answer in (publish("pay", amount=9), publish_all(publish("pay", amount=1), publish("pay", amount=9))):
         with pytest.raises(NotAllowed, match=r"rejected 'pay' with exactly this data .*\(reject: too much\)"):
-            judged(answer, rejected=rejected)
-    assert judged(publish("pay", amount=8), rejected=rejected).approval
+            judge_answer(answer, rejected=rejected)
+    assert judge_answer(publish("pay", amount=8), rejected=rejected).approval
     given = {rejection_of("buy", {"sku": "A"}, "buyer"): "reject"}
     with pytest.raises(NotAllowed, match="rejected 'buy'"):
-        judged({"step": GIVE}, rejected=given)
-    assert judged({"step": WAIT}, rejected=rejected | given)
+        judge_answer({"step": GIVE}, rejected=given)
+    assert judge_answer({"step": WAIT}, rejected=rejected | given)
 
 
 EACH: dict[type[BaseModel], Any] = {
@@ -221,13 +225,13 @@ def test_each_kind_of_decision_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_decision_is_accepted_where_it_is_offered(kind: type) -> None:
-    assert type(judged(EACH[kind]).decision.next_action) is kind
+def test_each_kind_of_decision_is_accepted_if_offered(kind: type) -> None:
+    assert type(judge_answer(EACH[kind]).decision.next_action) is kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("limits", [Limits(max_actions=0), Limits(max_parallel=0), Limits(max_depth=0)])
-def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind: type, limits: Limits) -> None:
+def test_a_limit_stops_the_kinds_of_decision_it_counts_and_never_the_end(kind: type, limits: Limits) -> None:
     users: dict[str, set[type]] = {
         "max_actions": {PublishAction, PublishAllAction, DelegateAction},
         "max_parallel": {PublishAction, PublishAllAction, DelegateAction, WaitAction},
@@ -235,7 +239,7 @@ def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind:
     }
     limit = next(name for name in users if getattr(limits, name) == 0)
     try:
-        judged(EACH[kind], plan=plan(limits=limits))
+        judge_answer(EACH[kind], plan=plan(limits=limits))
     except (LimitExceeded, NotAllowed):
         assert kind in users[limit]
     else:
@@ -243,12 +247,12 @@ def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind:
 
 
 @pytest.mark.parametrize("limits", [Limits(max_actions=0), Limits(max_parallel=0), Limits(max_depth=0)])
-def test_giving_up_is_legal_wherever_completing_is_and_has_no_result_to_fit(limits: Limits) -> None:
-    accepted = judged(give_up("nobody sells it", "a shop"), plan=plan(limits=limits))
+def test_giving_up_is_legal_wherever_completing_is_and_needs_no_result(limits: Limits) -> None:
+    accepted = judge_answer(give_up("nobody sells it", "a shop"), plan=plan(limits=limits))
     action = accepted.decision.next_action
     assert (action.action, action.outcome, action.reason) == ("complete", "not_achieved", "nobody sells it")
     assert (action.missing, accepted.approval) == (("a shop",), None)
-    assert judged({"step": {"action": "give_up", "reason": "no"}}).decision.next_action.missing == ()
+    assert judge_answer({"step": {"action": "give_up", "reason": "no"}}).decision.next_action.missing == ()
     assert checks_of(accepted.decision, OFFER) == []
 
 
@@ -267,19 +271,19 @@ def test_an_end_has_a_result_or_a_reason(given: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(("planner", "goal"), [("team/buyer", "buy"), ("buyer", "buy/now"), ("team/a/b", "buy/now/c")])
-def test_a_goal_goes_to_its_planner_also_where_a_name_holds_a_slash(planner: str, goal: str) -> None:
+def test_a_goal_reaches_its_planner_despite_slashes_in_names(planner: str, goal: str) -> None:
     offer = Offer(delegates=(Delegate(planner, EventDefinition(event_name=goal)),))
     action: Any = parse_decision(delegate(planner, goal, {}), "", offer.choices).next_action
     assert (action.target_planner, action.goal_event) == (planner, goal)
 
 
-def test_a_goal_that_only_spells_the_same_as_an_offered_one_is_not_offered() -> None:
+def test_a_goal_with_the_same_spelling_under_another_planner_is_not_offered() -> None:
     offer = Offer(delegates=(Delegate("team/buyer", EventDefinition(event_name="buy")),))
     assert offer.goal("team/buyer", "buy") is not None
     assert offer.goal("team", "buyer/buy") is None
 
 
-def test_more_requests_together_than_may_ever_be_open_are_refused_before_they_are_checked() -> None:
+def test_more_requests_than_may_ever_be_open_are_refused_unchecked() -> None:
     decision = parse_decision(TWO, "")
     must_be_possible_at_once(decision, 2)
     must_be_possible_at_once(decision, None)
@@ -297,5 +301,5 @@ def test_more_requests_together_than_may_ever_be_open_are_refused_before_they_ar
         (CompleteAction, [OFFER.result_schema]),
     ],
 )
-def test_the_values_that_are_checked_ahead_are_those_that_must_fit(kind: type, schemas: list[Any]) -> None:
+def test_the_values_checked_ahead_are_those_with_a_schema(kind: type, schemas: list[Any]) -> None:
     assert [schema for schema, _ in checks_of(parse_decision(EACH[kind], ""), OFFER)] == schemas

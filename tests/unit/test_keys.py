@@ -18,15 +18,15 @@ def outside(data: JsonObject, type: str = "order.paid", **changed: Any) -> Event
     return event(type, topic="business-facts", data=data, **changed)
 
 
-def correlating(**pointers: str) -> EventDefinition:
+def definition_with(**pointers: str) -> EventDefinition:
     return EventDefinition(
         event_name="order.paid", correlate={f"/{at.replace('_', '/')}": path for at, path in pointers.items()}
     )
 
 
-PLAIN, BY_SHOP = correlating(), correlating(shop="goal_data.shop.id")
-BY_BOTH = correlating(order="goal_data.order_id", shop_id="goal_data.shop.id")
-OTHER_WAY = correlating(shop_id="goal_data.shop.id", order="goal_data.order_id")
+PLAIN, BY_SHOP = definition_with(), definition_with(shop="goal_data.shop.id")
+BY_BOTH = definition_with(order="goal_data.order_id", shop_id="goal_data.shop.id")
+OTHER_WAY = definition_with(shop_id="goal_data.shop.id", order="goal_data.order_id")
 WITHOUT, WITH_NONE = replace(PLAN, goal_data={}), replace(PLAN, goal_data={"order_id": None})
 
 
@@ -53,8 +53,8 @@ def meets(came: EventEnvelope, definition: EventDefinition, of: PlanRecord = PLA
         (outside({"shop": {"id": 8}, "order": "o-1"}), BY_BOTH, PLAN, False),
         (outside({"order": "o-1"}), BY_BOTH, PLAN, False),
         # The plan's own ids can be correlated, or named by the event; ids of different kinds never meet.
-        (outside({"reference": PLAN.plan_id}), correlating(reference="plan_id"), PLAN, True),
-        (outside({"reference": PLAN.goal_id}), correlating(reference="goal_id"), PLAN, True),
+        (outside({"reference": PLAN.plan_id}), definition_with(reference="plan_id"), PLAN, True),
+        (outside({"reference": PLAN.goal_id}), definition_with(reference="goal_id"), PLAN, True),
         (outside({}, plan_id="p-1"), PLAIN, PLAN, True),
         (outside({}, correlation_id="w-1"), PLAIN, PLAN, True),
         (outside({}, plan_id="p-2"), PLAIN, PLAN, False),
@@ -64,13 +64,13 @@ def meets(came: EventEnvelope, definition: EventDefinition, of: PlanRecord = PLA
         (outside({}, plan_id="w-1"), PLAIN, PLAN, False),
     ],
 )
-def test_an_event_finds_a_plan_by_what_its_definition_correlates_or_by_an_id(
+def test_an_event_meets_a_wait_by_correlated_values_or_by_an_id(
     came: EventEnvelope, definition: EventDefinition, of: PlanRecord, is_met: bool
 ) -> None:
     assert meets(came, definition, of) is is_met
 
 
-def test_another_type_finds_nothing_the_order_of_pointers_does_not_matter_and_each_key_is_given_once() -> None:
+def test_another_type_meets_nothing_pointer_order_is_irrelevant_and_keys_are_unique() -> None:
     sent = PAID.model_copy(update={"event_name": "order.sent"})
     assert not meets(outside({"order_id": "o-1"}, type="order.sent"), sent, awaited=PAID)
     assert meets(outside({"shop": {"id": 7}, "order": "o-1"}), BY_BOTH, awaited=OTHER_WAY)

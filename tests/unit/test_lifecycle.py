@@ -1,4 +1,4 @@
-"""How a plan begins, and how it ends: one answer, nothing left open, everybody told who works for it."""
+"""The start and the end of a plan: one answer, no open expectation, a word to its workers."""
 
 import itertools
 from datetime import timedelta
@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.plans import plan_id_of, pursuit_of
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.rules.plans import lifecycle
 from soorma_ai.kernel.rules.plans.lifecycle import begin, lineage_of_child
-from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, gate, moment, of_kind, plan, published, steps
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, events_in, expectation, gate, moment, of_kind, plan, steps
 
 DAY = timedelta(days=1)
 OPEN = [expectation(id="r"), expectation("child", id="c"), gate("open", id="g"), expectation("join", id="j")]
@@ -54,14 +54,14 @@ def test_a_plan_has_the_earliest_deadline_and_one_timer_for_it(
         (plan(), "s-2", LocalProtocolError),
     ],
 )
-def test_a_goal_is_no_part_of_a_plan_that_ended_lies_too_deep_or_has_another_session(
+def test_a_child_of_an_ended_or_too_deep_plan_or_of_another_session_is_refused(
     parent: Any, session: str | None, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         lineage_of_child(parent, session)
 
 
-def test_a_goal_that_is_a_part_of_a_plan_has_its_lineage_one_request_deeper() -> None:
+def test_a_child_inherits_its_parents_lineage_one_nesting_deeper() -> None:
     parent = plan(lineage=replace(LINEAGE, nesting_left=3, share=7))
     assert lineage_of_child(parent, "s-1") == replace(LINEAGE, nesting_left=2, share=None)
 
@@ -79,12 +79,12 @@ def test_a_root_plan_runs_on_its_own_limits_and_answers_its_goal() -> None:
     assert (plain.answer_key, plain.answer_event) == ("goal", "order.received.completed")
 
 
-def test_planners_in_a_row_in_another_store_count() -> None:
+def test_planners_above_in_another_store_count_for_the_depth() -> None:
     goal = GOAL.model_copy(update={"depth": 3})
     assert begin(goal, None, Limits(), "1", moment(goal)).plan.depth == 4
 
 
-def test_a_child_lives_on_its_roots_budget_and_one_level_deeper() -> None:
+def test_a_child_uses_its_roots_budget_one_level_deeper() -> None:
     parent = plan(depth=2, limits=Limits(max_actions=3), ancestry=("above",))
     made = begin(GOAL, parent, Limits(max_actions=50), "1", moment()).plan
     assert (made.root_plan_id, made.parent_plan_id, made.depth) == ("p-0", "p-1", 3)
@@ -93,12 +93,12 @@ def test_a_child_lives_on_its_roots_budget_and_one_level_deeper() -> None:
     assert (made.lineage.root_plan_id, made.lineage.plan_id) == ("p-0", made.plan_id)
 
 
-def test_a_plan_that_has_not_begun_is_seen_with_the_id_that_it_will_have() -> None:
+def test_a_plan_before_its_start_is_shown_under_its_later_id() -> None:
     seen = lifecycle.before_it_began(GOAL, "orders")
     assert (seen.plan_id, seen.status, seen.steps, seen.deadline) == (plan_id_of("goal", "orders"), "pending", 0, None)
 
 
-def ended(how: str, *open_now: Any, status: str = "running") -> PlanChange:
+def end_plan(how: str, *open_now: Any, status: str = "running") -> PlanChange:
     record = plan(status, answer_event="told")
     match how:
         case "completed":
@@ -120,17 +120,17 @@ CANCELLED = "enough; done: stock, mail; asked and not answered, so unknown: part
         ("cancelled", {"success": False, "error": {"code": "cancelled", "message": CANCELLED}}, CANCELLED),
     ],
 )
-def test_an_end_is_one_answer_closes_what_is_open_and_waits_for_nothing(how: str, said: Any, reason: Any) -> None:
-    outcome = ended(how, *OPEN)
-    answers = [event for event in published(outcome) if event.type == "told"]
+def test_an_end_makes_one_answer_and_closes_every_expectation_and_timer(how: str, said: Any, reason: Any) -> None:
+    outcome = end_plan(how, *OPEN)
+    answers = [event for event in events_in(outcome) if event.type == "told"]
     assert [(one.correlation_id, one.topic, one.data) for one in answers] == [
         ("key", "action-results", {"request_id": "key", "plan_id": "p-1", "status": how, **said})
     ]
     assert [(close.expectation_id, close.status) for close in of_kind(Close, outcome)] == [
         (e.id, "closed") for e in OPEN
     ]
-    stopped = [event.subject for event in published(outcome) if event.type == "plan.request.abandoned"]
-    assert stopped == ([] if how == "completed" else ["r"]), "workers stop with a plan that breaks off"
+    stopped = [event.subject for event in events_in(outcome) if event.type == "plan.request.abandoned"]
+    assert stopped == ([] if how == "completed" else ["r"]), "workers stop with a failed or cancelled plan"
     assert of_kind(Unschedule, outcome) == [Unschedule("deadline:p-1")]
     assert [step.kind for step in steps(outcome)] == [how]
     assert (outcome.plan.status, outcome.plan.reason) == (how, reason)
@@ -139,7 +139,7 @@ def test_an_end_is_one_answer_closes_what_is_open_and_waits_for_nothing(how: str
 def test_a_plan_ends_once() -> None:
     for how, status in itertools.product(("completed", "failed", "cancelled"), repeat=2):
         with pytest.raises(IllegalTransition):
-            ended(how, status=status)
+            end_plan(how, status=status)
 
 
 def test_a_plan_is_overdue_at_its_deadline() -> None:
@@ -155,7 +155,7 @@ BRANCH = replace(OPEN[0], branch_of="j")
 )
 @pytest.mark.parametrize("has_more", [True, False])
 @pytest.mark.parametrize("status", ["running", "paused", "completed", "failed", "cancelled"])
-def test_no_plan_hangs_silently(status: str, has_more: bool, open_now: Any, comes: bool) -> None:
+def test_a_plan_without_a_next_step_is_an_error(status: str, has_more: bool, open_now: Any, comes: bool) -> None:
     assert lifecycle.has_something_to_come(open_now) is comes
     if comes or has_more or plan(status).status.is_final:
         lifecycle.must_go_on(plan(status), open_now, has_more=has_more)

@@ -22,13 +22,13 @@ def test_the_defaults_are_those_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_zero_allows_nothing_none_switches_off_and_less_than_zero_is_refused(name: str) -> None:
+def test_zero_allows_none_none_means_unlimited_and_a_negative_limit_is_refused(name: str) -> None:
     assert [getattr(Limits(**{name: value}), name) for value in (0, None)] == [0, None]
     with pytest.raises(ConfigError, match=rf"Limits\({name}=-1\): give a number from 0, or None"):
         Limits(**{name: -1})
 
 
-def test_a_decision_is_made_at_least_once_and_a_deadline_lies_ahead() -> None:
+def test_max_repeats_is_at_least_one_and_a_deadline_is_a_positive_span() -> None:
     assert Limits(max_repeats=1).max_repeats == 1
     assert Limits(max_repeats=None, deadline=None).deadline is None
     with pytest.raises(ConfigError, match=r"Limits\(max_repeats=0\): give a number from 1, or None"):
@@ -38,7 +38,7 @@ def test_a_decision_is_made_at_least_once_and_a_deadline_lies_ahead() -> None:
             Limits(deadline=span)
 
 
-def test_limits_do_not_change_under_a_running_plan() -> None:
+def test_limits_are_immutable() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         Limits().max_actions = 1_000
 
@@ -58,11 +58,11 @@ def test_limits_do_not_change_under_a_running_plan() -> None:
         (Paid(100, 20, float("nan")), Paid(100, 20, 2.0)),
     ],
 )
-def test_what_is_not_known_of_a_call_costs_what_was_reserved(paid: Paid, charged: Paid) -> None:
+def test_unknown_parts_of_a_calls_cost_are_charged_as_reserved(paid: Paid, charged: Paid) -> None:
     assert fill_in(paid, Paid(1000, 400, 2.0)) == charged
 
 
-def test_tokens_that_a_provider_had_kept_are_told_as_such() -> None:
+def test_cached_tokens_are_kept_apart() -> None:
     assert fill_in(Paid(100, 20, 1.0, cached_tokens=80), Paid(1000, 400, 2.0)) == Paid(100, 20, 1.0, cached_tokens=80)
     assert fill_in(Paid(uncounted=1, cached_tokens=0), Paid(1000, 400, 2.0)).cached_tokens == 0
 
@@ -72,6 +72,6 @@ def test_the_price_of_an_unpriced_model_stays_unknown() -> None:
     assert fill_in(Paid(uncounted=1), Paid(1000, 400, None)) == Paid(1000, 400, None)
 
 
-def test_limits_that_are_off_stop_nothing() -> None:
+def test_limits_off_stops_nothing() -> None:
     off = Limits.off()
     assert [getattr(off, name) for name in Limits.__struct_fields__] == [None] * len(Limits.__struct_fields__)

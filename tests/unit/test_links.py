@@ -1,4 +1,4 @@
-"""Links by which one person answers one question."""
+"""Signed links for one person's answer to one question."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,14 +31,14 @@ assert ASK is not None
 ASKED = gate("open", ask=replace(ASK, approvers=("manager",)))
 
 
-def test_a_link_says_for_whom_it_is_and_about_what() -> None:
+def test_a_link_names_its_person_and_its_subject() -> None:
     assert LINKS.read(TOKEN, NOW) == ANN
     assert LINKS.url(ANN) == f"https://soorma.example.com/v1/answers/{TOKEN}"
     assert LINKS.path(replace(ANN, kind="plan")).startswith("/queue/")
 
 
 @pytest.mark.parametrize("later", [HOUR, timedelta(days=400)])
-def test_a_link_ends(later: timedelta) -> None:
+def test_a_link_expires(later: timedelta) -> None:
     with pytest.raises(Unauthenticated, match="has ended"):
         LINKS.read(TOKEN, NOW + later)
 
@@ -51,29 +51,29 @@ def test_a_changed_link_is_refused(token: str) -> None:
         LINKS.read(token, NOW)
 
 
-def test_a_link_of_another_secret_is_refused() -> None:
+def test_a_link_signed_with_another_secret_is_refused() -> None:
     other = Links("another secret of 32 characters, or more", LINKS.base_url)
     with pytest.raises(Unauthenticated, match="not one of ours"):
         LINKS.read(other.token(ANN), NOW)
 
 
-def test_a_short_secret_is_a_fault_of_the_set_up_and_none_is_printed() -> None:
+def test_a_short_secret_is_a_config_error_and_no_secret_is_printed() -> None:
     with pytest.raises(ConfigError, match="32"):
         Links("short", "https://x")
     assert "secret of" not in repr(LINKS)
 
 
 MAKERS: dict[str, tuple[Person, dict[str, Any], str]] = {
-    "the root, for anybody": (Person("acme", "local"), {}, ""),
+    "the root, for any person": (Person("acme", "local"), {}, ""),
     "oneself": (Person("acme", "ann", frozenset({"manager", "clerk", "other"})), {}, ""),
-    "oneself with a role one has not": (Person("acme", "ann", frozenset({"clerk"})), {}, "has no role manager"),
+    "oneself with a missing role": (Person("acme", "ann", frozenset({"clerk"})), {}, "has no role manager"),
     "another": (Person("acme", "eve", frozenset({"manager", "clerk"})), {}, "for themselves only"),
     "another, as operator": (Person("acme", "eve", frozenset({"operator"})), {"roles": frozenset()}, "themselves only"),
 }
 
 
 @pytest.mark.parametrize(("maker", "changes", "fault"), MAKERS.values(), ids=MAKERS)
-def test_a_link_is_made_for_oneself_with_what_one_has_and_for_others_by_the_root(
+def test_a_person_makes_links_for_themselves_with_own_roles_and_the_root_for_others(
     maker: Person, changes: dict[str, Any], fault: str
 ) -> None:
     found = maker_fault(replace(ANN, **changes), maker)
@@ -90,14 +90,14 @@ def test_a_link_is_made_for_oneself_with_what_one_has_and_for_others_by_the_root
         ({}, {"deadline": NOW}, "not open any more"),
     ],
 )
-def test_a_link_is_to_an_open_question_that_its_person_may_answer(
+def test_a_link_needs_an_open_question_its_person_may_answer(
     changes: dict[str, Any], of_question: dict[str, Any], fault: str
 ) -> None:
     found = link_fault(replace(ANN, **changes), replace(ASKED, **of_question), NOW)
     assert fault in found and bool(found) is bool(fault)
 
 
-def test_a_link_takes_along_the_roles_that_are_needed() -> None:
+def test_a_link_carries_only_the_roles_its_question_needs() -> None:
     roles = frozenset({"manager", "operator", "clerk"})
     assert narrow(roles, ASKED) == {"manager"}
     assert narrow(roles, None) == {"manager", "clerk"}
@@ -114,7 +114,7 @@ def test_a_link_takes_along_the_roles_that_are_needed() -> None:
         (1, 0, False, False),
     ],
 )
-def test_a_link_is_no_good_once_it_is_revoked_or_replaced(
+def test_a_revoked_or_replaced_link_is_refused(
     revoked: int | None, made_later: int, is_listed: bool, is_good: bool
 ) -> None:
     listed = replace(ANN, made_at=NOW + made_later * HOUR)
@@ -122,13 +122,13 @@ def test_a_link_is_no_good_once_it_is_revoked_or_replaced(
     assert (revocation(ANN, found, is_listed=is_listed) == "") is is_good
 
 
-def test_a_link_that_has_to_be_listed_ends_with_its_row() -> None:
+def test_a_listed_link_ends_with_its_row() -> None:
     assert "revoked" in revocation(ANN, None, is_listed=True)
     assert revocation(ANN, None, is_listed=False) == ""
 
 
 @pytest.mark.parametrize("ago", [None, timedelta(0), timedelta(microseconds=300), HOUR, -HOUR])
-def test_a_link_is_good_though_those_before_it_were_revoked_at_the_same_moment(ago: timedelta | None) -> None:
+def test_a_new_link_is_valid_despite_a_revocation_at_the_same_moment(ago: timedelta | None) -> None:
     now = NOW + timedelta(microseconds=5_700)
     found = MadeLink(ANN, "root", None if ago is None else now - ago)
     made = replace(ANN, made_at=begin_at(found, now))
@@ -148,6 +148,6 @@ def test_a_link_is_good_though_those_before_it_were_revoked_at_the_same_moment(a
         ("plan", "p-1", "an\u202en", "is not a name"),
     ],
 )
-def test_there_is_a_link_of_these_kinds_for_somebody(kind: str, about: str, user_id: str, fault: str) -> None:
+def test_a_link_has_one_of_three_kinds_and_a_named_person(kind: str, about: str, user_id: str, fault: str) -> None:
     found = subject_fault(kind, about, user_id)
     assert fault in found and bool(found) is bool(fault)

@@ -1,4 +1,4 @@
-"""What happens is told once, in order, in columns that hold, however long it took."""
+"""The live view: each line once and in order, in columns of a fixed width."""
 
 import dataclasses
 import logging
@@ -24,7 +24,7 @@ from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.printing import text_of
 from soorma_ai.surfaces.terminal.wording import OFFSET_WIDTH, offset_cell
 from unit.rows import GOAL, PLAN, PLANNER, QUESTION, Story, answer, at, decision, event, expectation, reply
-from unit.test_trace import reserving, traced
+from unit.test_trace import reservation, trace_of
 
 LONG = [timedelta(seconds=s) for s in (0, 0.04, 59.9, 60, 3599.4, 3600, 86_399, 86_400, 7 * 86_400 - 1, 400 * 86_400)]
 ACCESS = Access("sqlite:///shop.db", "default")
@@ -34,39 +34,39 @@ def words(told: LiveLine) -> str:
     return text_of(words_of(told, None)).plain
 
 
-# One plan that is followed
+# The lines of one plan
 
 
-def test_each_line_is_told_once_and_in_order_though_the_start_of_the_plan_moves() -> None:
-    whole, events = reserving()
+def test_each_line_comes_once_and_in_order_while_the_start_of_the_plan_moves() -> None:
+    whole, events = reservation()
     told: dict[object, LiveLine] = {}
     for until, begun in ((-1, -1.0), (0, -1.0), (2, 0.0), (6, 0.5), (10, 0.5)):
         seen = dataclasses.replace(whole, steps=[one for one in whole.steps if one.at <= at(until)], begun=begun)
         seen.decisions = [one for one in whole.decisions if one.at <= at(until)]
         seen.expectations = whole.expectations if until >= 2 else []
-        for one in news(traced(seen, [one for one in events if one.time <= at(until)]), told.keys()):
+        for one in news(trace_of(seen, [one for one in events if one.time <= at(until)]), told.keys()):
             assert told.setdefault(one.mark, one) is one
     kinds = [one.line.kind for one in told.values()]
     assert kinds.count(LineKind.DECISION) == len(whole.decisions)
-    assert told.keys() == {one.mark for one in news(traced(whole, events), set())}
+    assert told.keys() == {one.mark for one in news(trace_of(whole, events), set())}
     assert [one.at for one in told.values()] == sorted(one.at for one in told.values())
-    assert news(traced(whole, events), told.keys()) == []
+    assert news(trace_of(whole, events), told.keys()) == []
 
 
-def test_two_refusals_of_one_moment_are_two() -> None:
+def test_two_refusals_at_one_moment_are_two_lines() -> None:
     story = Story()
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
     story.decisions += [decision(GOAL, 1, "publish:x", ordinal=n, refusal="no") for n in range(2)]
-    told = [one.line.kind for one in news(traced(story), set())]
+    told = [one.line.kind for one in news(trace_of(story), set())]
     assert told == [LineKind.TURN, LineKind.DECISION, LineKind.DECISION]
 
 
-def test_that_nobody_takes_a_request_is_news_and_that_no_answer_came_yet_is_none() -> None:
+def test_an_untaken_request_is_a_line_and_a_missing_answer_is_none() -> None:
     story, events = Story(), [event("reserve", 2, because=GOAL)]
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
     story.step(StepKind.PUBLISHED, 2, "reserve", "reserve", to="reserve")
     story.expectations.append(expectation("reserve", "reply", 2))
-    assert LineKind.OPEN not in {one.line.kind for one in news(traced(story, events), set())}
+    assert LineKind.OPEN not in {one.line.kind for one in news(trace_of(story, events), set())}
     nobody = Untaken("reserve", "reserve", PLANNER, None, PLAN, None, at(2), at(60))
     waiting = trace(replace(story.details(), untaken=(nobody,)), [], events, at(9))
     (one,) = [one for one in news(waiting, set()) if one.line.kind is LineKind.OPEN]
@@ -74,10 +74,10 @@ def test_that_nobody_takes_a_request_is_news_and_that_no_answer_came_yet_is_none
     assert news(replace(waiting, started_at=at(5)), {one.mark for one in news(waiting, set())}) == []
 
 
-# All that happens
+# The lines of all events
 
 
-def asked(kind: str = "gate", **changes: Any) -> Expectation:
+def question_of(kind: str = "gate", **changes: Any) -> Expectation:
     return expectation("wait-1", kind, 0, ask=QUESTION, subject="charge", agent=PLANNER, event_type="charge", **changes)
 
 
@@ -87,15 +87,15 @@ def about_it(type: str, seconds: float, topic: EventTopic, source: str = PLANNER
     return made.model_copy(update={"topic": topic, "subject": "wait-1"})
 
 
-def announced(type: str, seconds: float) -> EventEnvelope:
+def announcement(type: str, seconds: float) -> EventEnvelope:
     return about_it(type, seconds, EventTopic.NOTIFICATION_EVENTS)
 
 
-def woken(type: str, seconds: float) -> EventEnvelope:
+def wake_up(type: str, seconds: float) -> EventEnvelope:
     return about_it(type, seconds, EventTopic.PLAN_EVENTS, SYSTEM)
 
 
-def ended(data: JsonObject) -> EventEnvelope:
+def end_event(data: JsonObject) -> EventEnvelope:
     return event("done", 9, because="r1", data=data, answers=GOAL).model_copy(update={"answers": GOAL})
 
 
@@ -134,26 +134,26 @@ LOST: JsonObject = {
             LineRows(request=event("pay", 5, because=GOAL)),
             ['till answered after 1 min  {"ok": 1}'],
         ),
-        (ended(END), LineRows(), ['orders: completed  {"paid": true}']),
-        (ended(LOST), LineRows(), ["orders: failed: no money"]),
-        (announced(HUMAN_INPUT, 0), LineRows(expectation=asked()), ['orders: held charge  {"amount": 5}']),
-        (announced(WAIT_REMINDED, 60), LineRows(expectation=asked()), ["charge people are reminded of it"]),
+        (end_event(END), LineRows(), ['orders: completed  {"paid": true}']),
+        (end_event(LOST), LineRows(), ["orders: failed: no money"]),
+        (announcement(HUMAN_INPUT, 0), LineRows(expectation=question_of()), ['orders: held charge  {"amount": 5}']),
+        (announcement(WAIT_REMINDED, 60), LineRows(expectation=question_of()), ["charge people are reminded of it"]),
         (
-            woken(ANSWERED, 7200),
-            LineRows(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
+            wake_up(ANSWERED, 7200),
+            LineRows(expectation=question_of(closed=7200, answer=answer(7200, "reject", "too dear"))),
             ['mia rejected after 2 h: too dear  {"approved": false}'],
         ),
         (
-            woken(EXPIRED, 86_400),
-            LineRows(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
+            wake_up(EXPIRED, 86_400),
+            LineRows(expectation=question_of(closed=86_400, status=ExpectationStatus.EXPIRED)),
             ["orders: no answer came in time after 1 d"],
         ),
-        (woken(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
-        (woken(STRANDED, 5), LineRows(), []),
-        (woken(ANSWERED, 5), LineRows(), []),
+        (wake_up(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
+        (wake_up(STRANDED, 5), LineRows(), []),
+        (wake_up(ANSWERED, 5), LineRows(), []),
     ],
 )
-def test_an_event_tells_the_decisions_behind_it_and_then_itself(
+def test_the_decisions_behind_an_event_come_before_it(
     happened: EventEnvelope, found: LineRows, told: list[str]
 ) -> None:
     lines = lines_of(happened, found)
@@ -181,46 +181,46 @@ def test_an_event_tells_the_decisions_behind_it_and_then_itself(
             LineRows(request=event("pay", 5, because=GOAL)),
             ["till answered pay after 1 min (ok 1)"],
         ),
-        (ended(END), LineRows(), ["plan of orders completed"]),
-        (ended(LOST), LineRows(), ["plan of orders failed: no money"]),
+        (end_event(END), LineRows(), ["plan of orders completed"]),
+        (end_event(LOST), LineRows(), ["plan of orders failed: no money"]),
         (
-            announced(HUMAN_INPUT, 0),
-            LineRows(expectation=asked()),
+            announcement(HUMAN_INPUT, 0),
+            LineRows(expectation=question_of()),
             ["orders needs approval for charge (amount 5): May it be charged?"],
         ),
         (
-            woken(ANSWERED, 7200),
-            LineRows(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
+            wake_up(ANSWERED, 7200),
+            LineRows(expectation=question_of(closed=7200, answer=answer(7200, "reject", "too dear"))),
             ["mia rejected charge after 2 h: too dear"],
         ),
         (
-            woken(EXPIRED, 86_400),
-            LineRows(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
+            wake_up(EXPIRED, 86_400),
+            LineRows(expectation=question_of(closed=86_400, status=ExpectationStatus.EXPIRED)),
             ["charge: no answer came in time"],
         ),
-        (woken(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
+        (wake_up(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
     ],
 )
-def test_an_event_is_one_sentence_without_json_and_refused_decisions_come_before_it(
+def test_an_event_is_one_sentence_without_json_after_its_refused_decisions(
     happened: EventEnvelope, found: LineRows, said: list[str]
 ) -> None:
     assert [text_of(sentence(one)).plain for one in merge_lines(lines_of(happened, found))] == said
 
 
-def test_a_question_has_its_approver_and_its_deadline_below() -> None:
-    (held,) = lines_of(announced(HUMAN_INPUT, 0), LineRows(expectation=asked()))
+def test_a_question_shows_its_approver_and_its_deadline() -> None:
+    (held,) = lines_of(announcement(HUMAN_INPUT, 0), LineRows(expectation=question_of()))
     assert terms(held).startswith("Approver: finance, ")
 
 
-def test_what_has_to_be_looked_up_is_named_by_the_event_alone() -> None:
+def test_the_rows_an_events_lines_need_are_named_by_the_event_alone() -> None:
     assert lookups_of(event("pay", 2, because=GOAL)).handling == (PLANNER, GOAL)
     assert lookups_of(event("goods.came", 1, because=None, source="client")).handling is None
-    assert lookups_of(woken(ANSWERED, 1)).expectation_id == "wait-1"
-    assert lookups_of(woken(STRANDED, 1)).expectation_id is None
+    assert lookups_of(wake_up(ANSWERED, 1)).expectation_id == "wait-1"
+    assert lookups_of(wake_up(STRANDED, 1)).expectation_id is None
 
 
-def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -> None:
-    (held,) = lines_of(announced(HUMAN_INPUT, 0), LineRows(expectation=asked()))
+def test_a_questions_json_has_the_commands_that_answer_it() -> None:
+    (held,) = lines_of(announcement(HUMAN_INPUT, 0), LineRows(expectation=question_of()))
     spoken = json_of(held, ACCESS)
     assert (spoken["kind"], spoken["wait_id"]) == ("gate", "wait-1")
     assert spoken["commands"] == [
@@ -233,7 +233,7 @@ def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -
 
 
 @pytest.mark.parametrize("waited", LONG)
-def test_the_columns_hold_however_long_somebody_was_waited_for(waited: timedelta) -> None:
+def test_columns_keep_their_width_after_any_wait(waited: timedelta) -> None:
     assert len(offset_cell(waited)) == len(offset_cell(-waited)) == OFFSET_WIDTH
     assert offset_cell(waited).endswith("  ")
     (told,) = lines_of(event("goods.came", waited.total_seconds(), because=None), LineRows())
@@ -244,7 +244,7 @@ def test_the_columns_hold_however_long_somebody_was_waited_for(waited: timedelta
 # The log
 
 
-def test_a_bug_is_shown_from_its_authors_first_frame_on() -> None:
+def test_a_traceback_is_shown_from_the_authors_first_frame() -> None:
     def author() -> None:
         raise RuntimeError("the drawer is stuck")
 
@@ -282,7 +282,5 @@ PARKED = {"plan_id": "0123456789", "agent": "orders", "reason": "nobody is there
         ("delivery_failed", {}, "delivery_failed x=y"),
     ],
 )
-def test_the_log_names_the_agent_the_event_and_what_comes_of_it(
-    name: str, fields: dict[str, object], said: str
-) -> None:
+def test_a_log_line_names_the_agent_the_event_and_the_outlook(name: str, fields: dict[str, object], said: str) -> None:
     assert describe(f"{name} x=y", fields).startswith(said)

@@ -1,4 +1,4 @@
-"""Lines of the log and of tracebacks, as people see them: no text of an error begins a line of its own."""
+"""Lines of the log and of tracebacks, as people see them: no text of an error starts a line of its own."""
 
 from collections.abc import Callable
 from typing import Never
@@ -48,7 +48,7 @@ def without_text(text: str) -> Never:
     raise Odd
 
 
-def logged(way: Callable[[str], Never], text: str, caplog: pytest.LogCaptureFixture) -> str:
+def log_line(way: Callable[[str], Never], text: str, caplog: pytest.LogCaptureFixture) -> str:
     try:
         way(text)
     except Exception as error:
@@ -59,10 +59,10 @@ def logged(way: Callable[[str], Never], text: str, caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize("broken", BREAKS, ids=ascii)
 @pytest.mark.parametrize("way", [plain, with_note, with_cause, with_context, in_a_group, without_text])
-def test_an_error_cannot_begin_a_line_of_the_log(
+def test_an_error_cannot_start_a_line_of_the_log(
     way: Callable[[str], Never], broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = logged(way, f"bad order 7{broken}{FORGED}", caplog)
+    told = log_line(way, f"bad order 7{broken}{FORGED}", caplog)
     first, *rest = told.split("\n")
     assert first.startswith("error: handling_broke")
     assert rest and all(line.startswith("  ") for line in rest)
@@ -70,21 +70,21 @@ def test_an_error_cannot_begin_a_line_of_the_log(
     assert told.isprintable() or {one for one in told if not one.isprintable()} == {"\n"}
 
 
-def test_a_traceback_tells_its_causes_in_their_order(caplog: pytest.LogCaptureFixture) -> None:
-    told = logged(with_cause, "bad order", caplog)
+def test_a_traceback_lists_its_causes_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    told = log_line(with_cause, "bad order", caplog)
     first, second = told.index("ValueError: bad order"), told.index("RuntimeError: no order")
     assert first < told.index("was the direct cause") < second
 
 
 @pytest.mark.parametrize("broken", BREAKS, ids=ascii)
-def test_a_record_is_one_line_whatever_formats_it(broken: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_is_one_line_under_every_formatter(broken: str, caplog: pytest.LogCaptureFixture) -> None:
     warn("delivery_failed", reason=f"bad order 7{broken}{FORGED}")
     (record,) = caplog.records
     assert len(record.getMessage().splitlines()) == 1
     assert record.getMessage().isprintable()
 
 
-def test_an_error_that_causes_itself_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_traceback_of_a_cyclic_cause_ends(caplog: pytest.LogCaptureFixture) -> None:
     one, other = ValueError("one"), ValueError("other")
     one.__cause__, other.__cause__ = other, one
     warn("broke", bug=one)

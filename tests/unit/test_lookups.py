@@ -1,4 +1,4 @@
-"""What a model may ask to see before it decides, and what it may not decide unseen."""
+"""Lookups of a model before a decision, and the refusal of choices with an unseen schema."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def step(action: str, **fields: Any) -> dict[str, Any]:
         ([], None),
     ],
 )
-def test_what_is_asked_for_is_no_decision(said: Any, meant: Lookup | None) -> None:
+def test_a_lookup_is_parsed_and_a_decision_is_none(said: Any, meant: Lookup | None) -> None:
     assert parse_lookup(said) == meant
 
 
@@ -72,12 +72,12 @@ def test_what_is_asked_for_is_no_decision(said: Any, meant: Lookup | None) -> No
         step("see_result", path=3),
     ],
 )
-def test_what_is_asked_for_badly_is_told_how(said: Any) -> None:
+def test_a_malformed_lookup_is_refused_with_the_needed_fields(said: Any) -> None:
     with pytest.raises(MalformedDecision, match=f"{said['step']['action']}' needs .*, found"):
         parse_lookup(said)
 
 
-def test_what_is_asked_for_has_no_other_fields() -> None:
+def test_a_lookup_with_other_fields_is_refused() -> None:
     with pytest.raises(MalformedDecision, match="'step' holds 'confidence'; 'find_events' takes no such fields"):
         parse_lookup(step("find_events", words="x", confidence=1))
 
@@ -93,11 +93,11 @@ def test_what_is_asked_for_has_no_other_fields() -> None:
         ("nothing", []),
     ],
 )
-def test_an_event_may_be_asked_for_by_its_name_alone(name: str, meant: list[str]) -> None:
+def test_a_lookup_may_name_an_event_without_its_action(name: str, meant: list[str]) -> None:
     assert choices_named(Lookup(choices=(name,)), OFFER) == meant
 
 
-def test_what_is_asked_for_is_shown_beside_what_was() -> None:
+def test_schemas_looked_up_are_shown_beside_the_earlier_ones() -> None:
     asked, note = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, (), OfferRoom())
     assert asked.schemas == (*SHOWING.schemas, "delegate:buyer/buy", "publish:buy") and not note
     found, note = look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"], OfferRoom())
@@ -113,14 +113,12 @@ def test_what_is_asked_for_is_shown_beside_what_was() -> None:
         (Lookup(words="x"), ("publish:x",), "Nothing more was found by these words."),
     ],
 )
-def test_a_lookup_that_brings_nothing_is_told_so_and_is_no_refusal(
-    lookup: Lookup, found: tuple[str, ...], told: str
-) -> None:
+def test_a_lookup_without_result_gets_a_note_and_no_refusal(lookup: Lookup, found: tuple[str, ...], told: str) -> None:
     showing, note = look_up(lookup, OFFER, SHOWING, found, OfferRoom())
     assert showing == SHOWING and note.startswith(told)
 
 
-def test_a_model_looks_so_often_and_then_has_to_decide() -> None:
+def test_lookups_are_limited_and_then_a_decision_is_due() -> None:
     must_not_look_again(MOST_LOOKUPS - 1)
     with pytest.raises(NotAllowed, match="3 times you have asked to see more; decide now"):
         must_not_look_again(MOST_LOOKUPS)
@@ -134,7 +132,7 @@ def test_a_model_looks_so_often_and_then_has_to_decide() -> None:
         (Lookup(path="step1.result"), "all results are shown whole"),
     ],
 )
-def test_a_lookup_that_is_not_offered_is_refused_in_words_that_end_it(lookup: Lookup, words: str) -> None:
+def test_a_lookup_outside_the_offer_is_refused_with_a_reason_that_ends_it(lookup: Lookup, words: str) -> None:
     whole, part = Showing(("publish:x",), ("publish:x",)), Showing((), ("publish:x",), hidden=3)
     with pytest.raises(NotAllowed, match=f"{words}.*decide now"):
         must_be_possible(lookup, whole, refers=False)
@@ -153,9 +151,7 @@ def test_a_lookup_that_is_not_offered_is_refused_in_words_that_end_it(lookup: Lo
         (complete(), []),
     ],
 )
-def test_what_is_only_known_as_a_line_is_not_published_and_its_refusal_brings_the_schema(
-    decision: Any, unseen: list[str]
-) -> None:
+def test_a_choice_with_an_unseen_schema_is_refused_with_that_schema(decision: Any, unseen: list[str]) -> None:
     assert unseen_in(parse_decision(decision, ""), OFFER, SHOWING) == unseen
     if unseen:
         said = str(refuse_unseen(unseen, OFFER))
@@ -163,7 +159,7 @@ def test_what_is_only_known_as_a_line_is_not_published_and_its_refusal_brings_th
         assert all(f"the schema of {name}: {{" in said for name in unseen)
 
 
-def test_what_an_outline_left_out_is_told_with_the_refusal() -> None:
+def test_a_refusal_adds_the_schema_left_out_of_the_outline() -> None:
     found = Offer((EventDefinition(event_name="y", payload_schema=branching(30)),), (BUY,))
     refused = PayloadMismatch("$.p0 is no object")
     for item in (publish("y", p0=1), publish_all(publish("y", p0=1), publish("y"))):

@@ -1,4 +1,4 @@
-"""State machines as tables: what is wrong with one, and where an event leads."""
+"""State machines as tables: their faults, and the transitions of an event."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from soorma_ai import EventEnvelope, PlanDefinition, StateAction, StateConfig, S
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.states import initial_of, states_of
 from soorma_ai.kernel.rules.state_machine.machine import check, expected_reply, names_after, names_of, next_state
-from unit.kit import event, failed, worked
+from unit.kit import event, failure_event, success_event
 
 ASK = {"event_type": "a.asked", "response_event": "a.completed"}
 END: dict[str, Any] = {"is_terminal": True}
@@ -66,11 +66,11 @@ FAULTY: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("machine", "words"), FAULTY)
-def test_a_fault_is_named(machine: dict[str, Any], words: str) -> None:
+def test_a_fault_names_its_state_and_its_reason(machine: dict[str, Any], words: str) -> None:
     assert words in fault(machine)
 
 
-def test_every_fault_is_named_at_once() -> None:
+def test_every_fault_is_reported_at_once() -> None:
     told = fault(
         {
             "start": {"transitions": [way("x", "nowhere", "("), way("y", "end")]},
@@ -81,7 +81,7 @@ def test_every_fault_is_named_at_once() -> None:
     assert [words in told for words in ("'nowhere'", "'island'", "condition of 'start'", "{nope}")] == [True] * 4
 
 
-def test_a_machine_without_faults_is_taken() -> None:
+def test_a_machine_without_faults_is_accepted() -> None:
     check(states_of(ONE))
     check(states_of(ONE | {"start": ONE["start"] | {"description": "{goal_data}"}}))
     for condition in ("payload.l.all(x, x.n > 1)", "size(payload.l.filter(x, x > 1).map(n, n + 1)) > 2"):
@@ -94,14 +94,14 @@ def test_a_machine_without_faults_is_taken() -> None:
     [
         (event("a.completed", success=True), {"a.completed"}),
         (event("other", x=1), {"other"}),
-        (failed("a.failed", "network"), {"a.failed", "network"}),
-        (failed("a.timeout", "timeout"), {"a.timeout", "timeout", "a.failed", "a.asked.timeout"}),
-        (failed("a.rejected", "rejected"), {"a.rejected", "rejected", "a.failed"}),
-        (failed("a.failed", "task.timeout"), {"a.failed", "task.timeout"}),
+        (failure_event("a.failed", "network"), {"a.failed", "network"}),
+        (failure_event("a.timeout", "timeout"), {"a.timeout", "timeout", "a.failed", "a.asked.timeout"}),
+        (failure_event("a.rejected", "rejected"), {"a.rejected", "rejected", "a.failed"}),
+        (failure_event("a.failed", "task.timeout"), {"a.failed", "task.timeout"}),
         (event("a.failed", success=False, error="words"), {"a.failed", "failed"}),
     ],
 )
-def test_an_event_is_known_by_these_names(came: EventEnvelope, names: set[str]) -> None:
+def test_an_event_matches_transitions_by_its_type_and_its_failure_code(came: EventEnvelope, names: set[str]) -> None:
     assert names_of(came, states_of(ONE)["start"]) == names
 
 
@@ -124,15 +124,17 @@ VIEW: dict[str, Any] = {
         ([way("a.completed", "x", "results.s.n[1] == 2 && state.seen")], None, event("a.completed"), "x"),
         ([way("a.completed", "x", "payload.missing == 1")], "z", event("a.completed"), "z"),
         ([way("a.completed", "x", "payload")], "z", event("a.completed", result="text"), "z"),
-        ([way("a.completed", "x", "data.success && data.result > 1")], None, worked("a.completed", 2), "x"),
+        ([way("a.completed", "x", "data.success && data.result > 1")], None, success_event("a.completed", 2), "x"),
         ([way("a.empty", "x")], "z", event("a.completed"), "z"),
         ([way("a.failed", "x")], "z", event("unrelated"), None),
-        ([way("a.completed", "x")], "z", failed("a.failed", "c"), None),
-        ([way("c", "x"), way("a.failed", "y")], None, failed("a.failed", "c"), "x"),
-        ([way("a.failed", "y"), way("c", "x")], None, failed("a.failed", "c"), "y"),
+        ([way("a.completed", "x")], "z", failure_event("a.failed", "c"), None),
+        ([way("c", "x"), way("a.failed", "y")], None, failure_event("a.failed", "c"), "x"),
+        ([way("a.failed", "y"), way("c", "x")], None, failure_event("a.failed", "c"), "y"),
     ],
 )
-def test_an_event_leads_to(ways: Any, default: str | None, came: EventEnvelope, leads_to: str | None) -> None:
+def test_an_event_takes_the_first_transition_with_its_name_and_a_true_condition(
+    ways: Any, default: str | None, came: EventEnvelope, leads_to: str | None
+) -> None:
     config = StateConfig.model_validate(
         {"state_name": "s", "action": ASK, "transitions": ways, "default_next": default}
     )
@@ -142,7 +144,7 @@ def test_an_event_leads_to(ways: Any, default: str | None, came: EventEnvelope, 
 @pytest.mark.parametrize(
     ("seconds", "given", "timeout"), [(None, None, None), (60, None, 60), (None, 30.0, 30), (60, 30.0, 60)]
 )
-def test_an_action_takes_every_event_that_its_state_names_in_its_time(seconds: Any, given: Any, timeout: Any) -> None:
+def test_an_action_expects_every_event_of_its_state_within_its_timeout(seconds: Any, given: Any, timeout: Any) -> None:
     action = StateAction(event_type="a.asked", timeout_seconds=seconds)
     ways = [StateTransition(on_event=name, to_state="s") for name in ("b", "a.asked.completed", "b", "c")]
     found = expected_reply(StateConfig(state_name="s", transitions=ways), action, timeout=given)
@@ -158,12 +160,14 @@ def test_an_action_takes_every_event_that_its_state_names_in_its_time(seconds: A
         (None, True, ["a.rejected", "rejected"]),
     ],
 )
-def test_what_an_action_leads_to_has_these_names(seconds: Any, is_gated: bool, more: list[str]) -> None:
+def test_the_events_after_an_action_are_its_reply_failure_timeout_and_rejection(
+    seconds: Any, is_gated: bool, more: list[str]
+) -> None:
     action = StateAction(event_type="a.asked", response_event="a.completed", timeout_seconds=seconds)
     assert names_after(action, is_gated=is_gated) == ["a.completed", "a.failed", *more]
 
 
-def test_what_is_no_machine_is_told_by_its_place_and_one_begins_where_its_definition_says() -> None:
+def test_a_malformed_machine_is_refused_and_a_definition_names_its_initial_state() -> None:
     for given in ("research", [1], {"start": 1}):
         with pytest.raises(ConfigError, match="is a mapping by names"):
             states_of(given)

@@ -1,4 +1,4 @@
-"""One step of a state machine: what comes leads to a state, and the state asks for something."""
+"""One step of a state machine: an event moves it to a state, and the state asks for something."""
 
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from soorma_ai.kernel.rules.plans.requests import PlanQuestion
 from soorma_ai.kernel.rules.state_machine import step as machine
 from soorma_ai.kernel.rules.state_machine.machine import as_seen
 from soorma_ai.kernel.rules.state_machine.step import AgentRequest, MachineView, state_after
-from unit.kit import NOW, answer, event, expectation, failed, gate, moment, of_kind, plan, steps, worked
+from unit.kit import NOW, answer, event, expectation, failure_event, gate, moment, of_kind, plan, steps, success_event
 
 SEARCH = {"event_type": "web.search", "response_event": "found.completed", "data": {"query": "{goal_data.topic}"}}
 ASK = {"event_type": "notification.human_input", "response_event": "user.told", "timeout_seconds": 30}
@@ -47,13 +47,13 @@ WAIT = expectation("wait", id="w-1", event_type="colour.told")
 HOLD = expectation("wait", id="w-2", event_type="plan.resumed")
 OFFER = expectation("offer", id="o-1", event_type="web.search")
 BESIDE = expectation(id="x-2")
-FOUND, TELLS, CLICK = worked("found.completed"), event("colour.told", colour="red"), event("plan.wait.answered")
-LATE, RESUMED = failed("found.timeout", "timeout"), event("plan.resumed")
+FOUND, TELLS, CLICK = success_event("found.completed"), event("colour.told", colour="red"), event("plan.wait.answered")
+LATE, RESUMED = failure_event("found.timeout", "timeout"), event("plan.resumed")
 TOO_LATE = "no answer to web.search came in time"
 
 
 def view(state: str, closed: Any = None, *open_now: Expectation, saved: Any = None, **changes: Any) -> MachineView:
-    """`saved` is what a pause keeps, `notes` are the author's."""
+    """`saved` are values of a pause, `notes` values of the author."""
     results, notes = changes.pop("results", {}), changes.pop("notes", {})
     record = plan(current_state=state, goal_data={"topic": "owls"}, **{"awaits": "x-1", **changes})
     return MachineView(record, STATES, results, notes, saved or {}, open_now, closed)
@@ -72,7 +72,7 @@ def paused_on(came: Any) -> Any:
     [
         (REPLY, FOUND, "found.completed", FOUND.data),
         (REPLY, event("found.empty", hits=0), "found.empty", {"hits": 0}),
-        (REPLY, failed("found.completed"), "found.failed", failed().data),
+        (REPLY, failure_event("found.completed"), "found.failed", failure_event().data),
         (EXPIRED, CLICK, "found.timeout", failure_reply("timeout", TOO_LATE)),
         (replace(WAIT, answer=answer("respond", colour="blue")), CLICK, "colour.told", {"colour": "blue"}),
         (WAIT, TELLS, "colour.told", TELLS.data),
@@ -85,7 +85,7 @@ def paused_on(came: Any) -> Any:
         ),
     ],
 )
-def test_what_came_is_seen_by_the_name_that_transitions_know(met: Any, came: Any, name: str, data: Any) -> None:
+def test_an_event_is_seen_under_its_transition_name(met: Any, came: Any, name: str, data: Any) -> None:
     seen = as_seen(met, came)
     assert (seen.type, seen.data) == (name, data)
 
@@ -94,20 +94,20 @@ def test_what_came_is_seen_by_the_name_that_transitions_know(met: Any, came: Any
     ("state", "came", "saved", "to"),
     [
         ("searching", FOUND, {}, "asking"),
-        ("searching", failed("found.failed"), {}, "lost"),
+        ("searching", failure_event("found.failed"), {}, "lost"),
         ("searching", LATE, {}, "lost"),
         ("searching", event("other"), {}, None),
-        ("asking", failed("user.told.timeout", "timeout"), {}, "lost"),
-        ("asking", failed("user.told.failed", "network"), {}, "start"),
+        ("asking", failure_event("user.told.timeout", "timeout"), {}, "lost"),
+        ("asking", failure_event("user.told.failed", "network"), {}, "start"),
         ("resting", TELLS, {}, "onward"),
-        ("onward", worked("paint.completed"), {}, "done"),
-        ("onward", failed("paint.failed"), {}, None),
+        ("onward", success_event("paint.completed"), {}, "done"),
+        ("onward", failure_event("paint.failed"), {}, None),
         ("start", TELLS, {}, "between"),
         ("nowhere", TELLS, {}, None),
-        # Resumed: what came while it was paused leads on; a state whose answer has not come goes on waiting.
+        # Resumed: an event during the pause moves on; a state without its answer waits on.
         ("resting", RESUMED, paused_on(TELLS), "onward"),
         ("searching", RESUMED, paused_on(FOUND), "asking"),
-        ("searching", RESUMED, paused_on(failed("found.failed")), "lost"),
+        ("searching", RESUMED, paused_on(failure_event("found.failed")), "lost"),
         ("searching", RESUMED, {}, None),
         ("onward", RESUMED, {}, None),
         ("onward", RESUMED, paused_on(event("other")), "done"),
@@ -121,22 +121,22 @@ def test_an_event_leads_to_a_state(state: str, came: Any, saved: Any, to: str | 
 @pytest.mark.parametrize(
     ("here", "came", "to", "asks"),
     [
-        # What is due is asked, whatever came. States that ask nothing are passed.
+        # A due request is asked after any event. States without an action are passed.
         (due("start"), None, "searching", "web.search"),
         (due("searching"), TELLS, "searching", "web.search"),
         (due("onward", OFFER), None, "onward", "paint"),
         (view("searching", None, REPLY), FOUND, "asking", "user.told"),
         (view("resting", None, WAIT), TELLS, "onward", "paint"),
-        (view("onward"), worked("paint.completed"), "done", None),
+        (view("onward"), success_event("paint.completed"), "done", None),
         (view("start"), None, "searching", "web.search"),
-        # Nothing is asked twice, and no state is left whose answer has not come.
+        # No request is asked twice, and a state without its answer stays.
         (view("searching", None, REPLY), event("other"), None, None),
         (view("onward", None, REPLY), None, None, None),
         (view("resting"), None, None, None),
         (due("searching", OFFER), None, None, None),
     ],
 )
-def test_a_step_asks_what_its_state_asks(here: MachineView, came: Any, to: str | None, asks: str | None) -> None:
+def test_a_step_asks_the_action_of_its_state(here: MachineView, came: Any, to: str | None, asks: str | None) -> None:
     move = machine.step(here, came, NOW)
     assert (move is None) is (to is None)
     if move is not None:
@@ -145,7 +145,7 @@ def test_a_step_asks_what_its_state_asks(here: MachineView, came: Any, to: str |
         assert (after.current_state, after.is_due, after.awaits, name) == (to, asks is not None, None, asks)
 
 
-def test_a_step_takes_back_what_its_state_asked_and_forgets_the_pause() -> None:
+def test_a_step_withdraws_its_states_question_and_clears_the_pause() -> None:
     saved = {**paused_on(TELLS), "reason": "?"}
     here = view("resting", None, REPLY, HOLD, BESIDE, saved=saved, notes={"pause_reason": "?", "own": 1})
     move = machine.step(here, TELLS, NOW)
@@ -156,7 +156,7 @@ def test_a_step_takes_back_what_its_state_asked_and_forgets_the_pause() -> None:
 
 
 @pytest.mark.parametrize("notes", [{"pause_reason": "mine", "paused_on": "mine"}, {"paused_on": {"type": 1}}])
-def test_notes_of_an_author_are_neither_read_nor_lost_whatever_they_are_called(notes: Any) -> None:
+def test_an_authors_notes_are_neither_read_nor_lost_under_any_name(notes: Any) -> None:
     assert state_after(view("resting", notes=notes), RESUMED) == state_after(view("resting"), RESUMED)
     paused, _ = machine.pause(view("resting", notes=notes), "look", NOW)
     saved = {(save.kind, save.key) for save in of_kind(SaveValue, paused)}
@@ -169,7 +169,7 @@ def test_notes_of_an_author_are_neither_read_nor_lost_whatever_they_are_called(n
     }
 
 
-def test_what_a_state_asks_is_filled_in_and_what_is_not_there_is_not_made_up() -> None:
+def test_templates_of_an_action_are_filled_in_and_a_missing_value_is_a_mismatch() -> None:
     move = machine.step(due("searching"), None, NOW)
     reply = ExpectedReply("found.completed", ("found.failed",))
     assert move is not None and move.asks == AgentRequest("web.search", {"query": "owls"}, reply)
@@ -189,7 +189,7 @@ def test_what_a_state_asks_is_filled_in_and_what_is_not_there_is_not_made_up() -
         ({"timeout_seconds": 5}, 30, "Which?", None, 30),
     ],
 )
-def test_a_question_of_a_state_has_its_words_its_shape_and_its_time(
+def test_a_states_question_has_its_text_its_schema_and_its_timeout(
     data: Any, own: Any, words: str, schema: Any, seconds: Any
 ) -> None:
     asking = STATES["asking"].model_dump() | {"action": {**ASK, "data": data, "timeout_seconds": own}}
@@ -218,13 +218,13 @@ def test_a_question_of_a_state_has_its_words_its_shape_and_its_time(
         (MachineView(plan(), {}, {}, {}), False, False, False),
     ],
 )
-def test_a_plan_has_a_next_step_unless_it_waits_for_one(
+def test_a_plan_has_a_next_step_unless_it_waits(
     here: MachineView, has_next: Any, is_waiting: Any, is_held: Any
 ) -> None:
     assert (here.has_next, here.is_waiting, here.is_held) == (has_next, is_waiting, is_held)
 
 
-def test_a_state_that_asks_nothing_waits_for_the_events_that_it_names() -> None:
+def test_a_state_without_an_action_waits_for_the_events_of_its_transitions() -> None:
     asks, either = machine.rest(view("resting")), ExpectedReply("colour.told", ("colour.lost",))
     assert asks is not None
     assert (asks.reply, asks.message) == (either, "The plan waits for colour.told.")
@@ -241,18 +241,18 @@ def test_a_state_that_asks_nothing_waits_for_the_events_that_it_names() -> None:
         (view("onward", results={"searching": 1}), None, {}, {"searching": 1}),
         (view("lost"), None, {}, "nothing was found"),
         (view("lost", (EXPIRED, CLICK)), None, {}, f"nothing was found: {TOO_LATE}"),
-        (view("lost", (REPLY, failed())), {"own": 1}, {}, "nothing was found: down"),
+        (view("lost", (REPLY, failure_event())), {"own": 1}, {}, "nothing was found: down"),
         (view("lost", (REPLY, FOUND)), None, {}, "nothing was found"),
     ],
 )
-def test_a_machine_ends_with_what_its_goal_promises_or_with_a_reason(
+def test_a_machine_ends_with_a_fitting_result_or_with_a_reason(
     here: MachineView, given: Any, schema: Any, ended: Any
 ) -> None:
     found = machine.end(here, machine.result_of(here, given), {"type": "object", **schema})
     assert ended in ((found.message, found.code) if isinstance(found, Failure) else (found,))
 
 
-def test_a_state_called_failed_fails_its_plan_unless_it_says_otherwise() -> None:
+def test_a_state_named_failed_fails_its_plan_unless_its_outcome_differs() -> None:
     says: list[tuple[str, Any]] = [("failed", None), ("failed", "completed"), ("x", "failed"), ("x", None)]
     assert [StateConfig(state_name=name, outcome=how).fails for name, how in says] == [True, False, True, False]
 
@@ -263,13 +263,16 @@ def test_a_state_called_failed_fails_its_plan_unless_it_says_otherwise() -> None
         (view("searching"), []),
         (view("searching", (REPLY, FOUND)), [("searching", 7)]),
         (view("searching", (REPLY, event("found.empty", hits=0))), [("searching", {"hits": 0})]),
-        (view("searching", (REPLY, failed())), [("searching", {"error": {"code": "network", "message": "down"}})]),
-        (view("searching", (BESIDE, worked())), [("part", 7)]),
+        (
+            view("searching", (REPLY, failure_event())),
+            [("searching", {"error": {"code": "network", "message": "down"}})],
+        ),
+        (view("searching", (BESIDE, success_event())), [("part", 7)]),
         (view("resting", (HOLD, event("plan.resumed", sum=5))), [("user_input", {"sum": 5})]),
         (view("searching", (OFFER, TELLS)), []),
     ],
 )
-def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: MachineView, kept: Any) -> None:
+def test_a_result_is_stored_under_the_state_of_its_request(here: MachineView, kept: Any) -> None:
     assert [(save.key, save.value) for save in of_kind(SaveValue, machine.keep_result(here.plan, here.closed))] == kept
 
 
@@ -284,7 +287,7 @@ def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: MachineV
         (due("start"), [], None, None, True),
     ],
 )
-def test_a_pause_awaits_what_was_asked_and_keeps_what_came(
+def test_a_pause_keeps_the_open_request_and_the_event_at_hand(
     here: MachineView, closes: Any, kept: Any, awaits: Any, is_due: bool
 ) -> None:
     outcome, asks = machine.pause(here, "look at it", NOW)
@@ -295,7 +298,7 @@ def test_a_pause_awaits_what_was_asked_and_keeps_what_came(
     assert (asks.reply, asks.message, asks.from_clients) == (ExpectedReply("plan.resumed"), "look at it", True)
 
 
-def test_a_plan_that_is_held_keeps_what_its_state_asked_and_stays_paused() -> None:
+def test_a_held_plan_keeps_the_event_at_hand_and_stays_paused() -> None:
     without_states = MachineView(plan(awaits="x-1"), {}, {}, {}, {}, (), (REPLY, FOUND))
     for here, kept in (
         (view("searching", (REPLY, FOUND)), paused_on(FOUND)),
@@ -307,7 +310,7 @@ def test_a_plan_that_is_held_keeps_what_its_state_asked_and_stays_paused() -> No
         assert (outcome.plan.status, saved) == ("paused", kept)
 
 
-def test_what_people_are_asked_is_over_when_the_plan_is_resumed_and_a_gate_is_theirs_alone() -> None:
+def test_resuming_a_plan_closes_its_question_but_never_its_gate() -> None:
     outcome = machine.resume(view("resting", None, HOLD, REPLY, status="paused"), {"sum": 5}, moment())
     assert outcome is not None
     assert (outcome.plan.status, [step.kind for step in steps(outcome)]) == ("running", ["resumed"])
@@ -318,7 +321,7 @@ def test_what_people_are_asked_is_over_when_the_plan_is_resumed_and_a_gate_is_th
         machine.resume(view("resting", None, gate("open")), {"approved": True}, moment())
 
 
-def test_what_resumes_a_plan_leads_on_by_its_own_name_or_by_an_awaited_one() -> None:
+def test_a_resuming_event_moves_on_under_its_own_name_or_an_awaited_one() -> None:
     for came, awaited, name in (
         ("colour.told", [], "colour.told"),
         ("boss.spoke", ["colour.lost"], "colour.lost"),
@@ -335,5 +338,5 @@ def test_what_resumes_a_plan_leads_on_by_its_own_name_or_by_an_awaited_one() -> 
         (LATE, "timeout", "found.timeout in state 'asking', and no transition takes it: down (timeout)"),
     ],
 )
-def test_a_plan_without_a_way_fails_with_what_came(seen: Any, code: str, words: str) -> None:
+def test_a_plan_without_a_transition_fails_with_the_event(seen: Any, code: str, words: str) -> None:
     assert machine.without_way(view("asking").plan, seen) == Failure(code, words)

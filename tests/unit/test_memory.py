@@ -1,4 +1,4 @@
-"""Several changes of one value are one change that does the same."""
+"""Several changes of one value combine into one equal change."""
 
 import itertools
 
@@ -29,7 +29,7 @@ STORED = [StoredValue(), StoredValue(3, exists=True, value=1), StoredValue(3, ex
 
 
 def result(stored: StoredValue, *changes: MemoryChange) -> StoredValue | None:
-    """One after the other; None where one cannot be."""
+    """Applies changes in order; None for an impossible one."""
     try:
         for change in changes:
             stored = apply_change(stored, change)
@@ -39,13 +39,15 @@ def result(stored: StoredValue, *changes: MemoryChange) -> StoredValue | None:
 
 
 @pytest.mark.parametrize("changes", list(itertools.product(CHANGES, repeat=3)))
-def test_combined_is_one_after_the_other(changes: tuple[MemoryChange, ...]) -> None:
+def test_a_combined_change_equals_its_changes_in_order(changes: tuple[MemoryChange, ...]) -> None:
     together: MemoryChange | None = None
     try:
         for change in changes:
             together = combine(together, change)
     except LocalProtocolError:
-        assert [result(stored, *changes) for stored in STORED] == [None] * 3, "refused only where nothing could do it"
+        assert [result(stored, *changes) for stored in STORED] == [None] * 3, (
+            "refused only if impossible for every value"
+        )
         return
     assert together is not None
     for stored in STORED:
@@ -55,14 +57,14 @@ def test_combined_is_one_after_the_other(changes: tuple[MemoryChange, ...]) -> N
 
 
 @pytest.mark.parametrize("value", [None, True, 1.5, "x", [], {}, {"a": [1, {"b": None}]}])
-def test_json_is_kept_as_a_copy(value: Json) -> None:
+def test_json_is_stored_as_a_copy(value: Json) -> None:
     kept = json_value("k", value)
     assert kept == value
     assert not isinstance(value, list | dict) or kept is not value
 
 
 @pytest.mark.parametrize("value", [float("inf"), b"x", {1: 2}, "\ud800"])
-def test_what_is_no_json_is_not_kept(value: object) -> None:
+def test_a_value_outside_json_is_refused(value: object) -> None:
     with pytest.raises(LocalProtocolError, match="'k'"):
         json_value("k", value)
 

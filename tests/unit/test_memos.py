@@ -1,4 +1,4 @@
-"""Memos: what is refused, what is found among what one handling does, and how much of it is told."""
+"""Memos: refused values, searches among the changes of one handling, bounds in a prompt."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,11 +31,11 @@ OWN = own_shelf("default", "ann", KNOWLEDGE)
 SHARED = shared_shelf("default", KNOWLEDGE)
 
 
-def kept(key: str, content: str, shelf: Any = OWN, **about: Any) -> KeepMemo:
+def keep_memo(key: str, content: str, shelf: Any = OWN, **about: Any) -> KeepMemo:
     return keep(make_memo(shelf, key, content, "bot", NOW, About(**about)))
 
 
-def asked(text: str, *, limit: int = 10, **given: Any) -> Any:
+def query_for(text: str, *, limit: int = 10, **given: Any) -> Any:
     return make_query((OWN, SHARED), text, limit, given)
 
 
@@ -61,7 +61,7 @@ def asked(text: str, *, limit: int = 10, **given: Any) -> Any:
         ({"expires_in": "soon"}, "above 0"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_with_what_was_found(given: dict[str, Any], said: str) -> None:
+def test_an_invalid_memo_is_refused_with_the_value_found(given: dict[str, Any], said: str) -> None:
     about = {"key": "k", "content": "text", **given}
     with pytest.raises(LocalProtocolError, match=said):
         make_memo(OWN, about.pop("key"), about.pop("content"), "bot", NOW, About(**about))
@@ -77,20 +77,20 @@ def test_what_cannot_be_kept_is_refused_with_what_was_found(given: dict[str, Any
         ({"metadata": {"a": {1}}}, "must be JSON"),
     ],
 )
-def test_a_search_that_cannot_be_meant_is_refused(given: dict[str, Any], said: str) -> None:
+def test_an_invalid_search_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(LocalProtocolError, match=said):
-        asked("text", **given)
+        query_for("text", **given)
 
 
-def test_only_the_beginning_of_a_long_query_counts_and_only_so_many_terms() -> None:
-    query = asked(" ".join(f"word{n}" for n in range(100_000)))
+def test_a_long_query_is_cut_to_a_number_of_terms() -> None:
+    query = query_for(" ".join(f"word{n}" for n in range(100_000)))
     assert len(query.terms) == rules.MOST_TERMS
-    assert asked("  ").terms is None, "no text lists what is newest"
-    assert asked("the of and").terms == (), "a text that says nothing finds nothing"
+    assert query_for("  ").terms is None, "without a text the newest memos are listed"
+    assert query_for("the of and").terms == (), "a text of stop words finds nothing"
 
 
-def test_terms_and_marks_are_letters_and_digits_whatever_was_written() -> None:
-    change = kept("k", 'a" OR b* NEAR(c) {x}: -y \0 z', title='"]', tags=['"; DROP', "\0"], metadata={'"': "'"})
+def test_terms_and_marks_are_letters_and_digits() -> None:
+    change = keep_memo("k", 'a" OR b* NEAR(c) {x}: -y \0 z', title='"]', tags=['"; DROP', "\0"], metadata={'"': "'"})
     for word in (*change.title.split(), *change.content.split(), *change.marks):
         assert word.isalnum()
 
@@ -107,7 +107,7 @@ def test_terms_and_marks_are_letters_and_digits_whatever_was_written() -> None:
         (MemoKind.SKILL, "", None, [("ann", "", False), ("", "", True)]),
     ],
 )
-def test_memos_are_looked_for_where_they_belong(
+def test_memos_are_searched_on_the_shelves_of_their_kind(
     kind: MemoKind, agent: str, shared: bool | None, places: list[tuple[str, str, bool]]
 ) -> None:
     found = shelves_of("default", "ann", kind, agent, shared=shared)
@@ -115,17 +115,17 @@ def test_memos_are_looked_for_where_they_belong(
     assert {(one.tenant_id, one.kind) for one in found} == {("default", kind)}
 
 
-def test_a_search_finds_what_this_handling_keeps_and_not_what_it_drops() -> None:
-    stored = [kept("old", "cats purr").memo, kept("gone", "cats bite").memo]
-    changes = [kept("new", "cats sleep"), DropMemo(OWN, "gone"), kept("other", "dogs bark")]
-    found = with_changes(stored, changes, asked("cats"), NOW)
+def test_a_search_finds_memos_kept_in_this_handling_and_none_dropped_in_it() -> None:
+    stored = [keep_memo("old", "cats purr").memo, keep_memo("gone", "cats bite").memo]
+    changes = [keep_memo("new", "cats sleep"), DropMemo(OWN, "gone"), keep_memo("other", "dogs bark")]
+    found = with_changes(stored, changes, query_for("cats"), NOW)
     assert sorted(memo.key for memo in found) == ["new", "old"]
 
 
 def test_the_last_change_of_a_key_counts() -> None:
-    changes = [kept("k", "cats"), DropMemo(OWN, "k"), kept("k", "cats again")]
-    assert [memo.content for memo in with_changes([], changes, asked("cats"), NOW)] == ["cats again"]
-    assert with_changes([kept("k", "cats").memo], [kept("k", "dogs")], asked("cats"), NOW) == []
+    changes = [keep_memo("k", "cats"), DropMemo(OWN, "k"), keep_memo("k", "cats again")]
+    assert [memo.content for memo in with_changes([], changes, query_for("cats"), NOW)] == ["cats again"]
+    assert with_changes([keep_memo("k", "cats").memo], [keep_memo("k", "dogs")], query_for("cats"), NOW) == []
     found = memo_with_changes(None, changes, OWN, "k")
     assert found is not None and found.content == "cats again"
     assert memo_with_changes(found, [DropMemo(OWN, "k")], OWN, "k") is None
@@ -147,44 +147,46 @@ def test_the_last_change_of_a_key_counts() -> None:
         ({"metadata": {"year": 2030, "deep": {"x": [1]}}}, True),
     ],
 )
-def test_a_condition_is_met_by_what_has_exactly_that(given: dict[str, Any], is_found: bool) -> None:
-    one = kept("k", "cats", tags=["a", "b"], source="faq", metadata={"year": 2030, "deep": {"x": [1]}})
+def test_a_condition_is_met_by_an_equal_value_only(given: dict[str, Any], is_found: bool) -> None:
+    one = keep_memo("k", "cats", tags=["a", "b"], source="faq", metadata={"year": 2030, "deep": {"x": [1]}})
     for text in ("cats", ""):
-        assert bool(with_changes([], [one], asked(text, **given), NOW)) is is_found
+        assert bool(with_changes([], [one], query_for(text, **given), NOW)) is is_found
 
 
-def test_what_has_expired_or_lies_elsewhere_is_not_found() -> None:
-    short = kept("k", "cats", expires_in=60)
-    assert with_changes([], [short], asked("cats"), NOW)
-    assert with_changes([], [short], asked("cats"), NOW + timedelta(seconds=60)) == []
-    assert with_changes([], [kept("k", "cats", own_shelf("default", "ben", KNOWLEDGE))], asked("cats"), NOW) == []
+def test_expired_memos_and_those_of_other_shelves_are_not_found() -> None:
+    short = keep_memo("k", "cats", expires_in=60)
+    assert with_changes([], [short], query_for("cats"), NOW)
+    assert with_changes([], [short], query_for("cats"), NOW + timedelta(seconds=60)) == []
+    assert (
+        with_changes([], [keep_memo("k", "cats", own_shelf("default", "ben", KNOWLEDGE))], query_for("cats"), NOW) == []
+    )
 
 
-def test_without_a_text_what_this_handling_keeps_comes_first_and_the_limit_holds() -> None:
-    stored = [kept(f"old {n}", "cats").memo for n in range(5)]
-    found = with_changes(stored, [kept("a", "x"), kept("b", "y")], asked("", limit=4), NOW)
+def test_without_a_text_the_memos_of_this_handling_come_first_within_the_limit() -> None:
+    stored = [keep_memo(f"old {n}", "cats").memo for n in range(5)]
+    found = with_changes(stored, [keep_memo("a", "x"), keep_memo("b", "y")], query_for("", limit=4), NOW)
     assert [memo.key for memo in found] == ["b", "a", "old 0", "old 1"]
 
 
-def test_rankings_are_merged_by_places_and_one_memo_is_told_once() -> None:
-    a, b, c = (kept(key, "cats").memo for key in "abc")
+def test_rankings_merge_by_place_and_list_each_memo_once() -> None:
+    a, b, c = (keep_memo(key, "cats").memo for key in "abc")
     assert [memo.key for memo in merge([[a, b], [b, c]], 3)] == ["b", "a", "c"]
     assert len(merge([[a, b], [b, c]], 2)) == 2
 
 
-def told(count: int, tokens: int, **changes: Any) -> tuple[Any, ...]:
-    one = kept("k", "cats " * 1000).memo
+def memo_rows(count: int, tokens: int, **changes: Any) -> tuple[Any, ...]:
+    one = keep_memo("k", "cats " * 1000).memo
     return tell([replace(one, key=str(n), **changes) for n in range(count)], tokens)
 
 
 @pytest.mark.parametrize("tokens", [1, 100, 1_000, 10_000])
-def test_what_is_told_keeps_to_its_tokens_and_no_row_is_cut(tokens: int) -> None:
-    rows = told(100, tokens)
+def test_rows_for_a_prompt_keep_to_their_tokens_and_none_is_cut(tokens: int) -> None:
+    rows = memo_rows(100, tokens)
     assert sum(len(compact(row)) for row in rows) <= tokens * CHARS_PER_TOKEN
     assert all(set(row) >= {"kind", "text"} for row in rows)
 
 
-def test_no_id_and_no_time_is_told_so_that_recordings_match() -> None:
+def test_rows_for_a_prompt_have_no_id_and_no_time_so_recordings_match() -> None:
     memo = Memo(SHARED, "key-1", "cats", NOW, "about cats", ("t",), "faq", "bot", {"x": 1}, NOW)
     assert tell([memo], 100) == (
         {"kind": "knowledge", "text": "cats", "title": "about cats", "source": "faq", "shared": True},

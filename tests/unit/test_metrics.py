@@ -1,4 +1,4 @@
-"""What stands and what was done, in the text form of Prometheus."""
+"""Metrics in the text format of Prometheus: gauges of a tenant's work and counters of a process."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +36,7 @@ def backlog(agent: str, waiting: int = 1, minutes: float = 1.5) -> Backlog:
         (TenantStats(questions={(ExpectationKind.DOUBT, 3): 5}), 'soorma_waits_open{kind="doubt",age="older"} 5'),
     ],
 )
-def test_what_stands_is_told(standing: TenantStats, wanted: str) -> None:
+def test_waiting_work_is_a_gauge(standing: TenantStats, wanted: str) -> None:
     assert wanted in lines(standing)
 
 
@@ -50,18 +50,18 @@ def test_what_stands_is_told(standing: TenantStats, wanted: str) -> None:
         (("http", ("submit", "2xx")), 9, 'soorma_http_requests_total{operation="submit",status="2xx"} 9'),
     ],
 )
-def test_what_was_done_is_told(key: tuple[str, tuple[str, ...]], count: float, wanted: str) -> None:
+def test_finished_work_is_a_counter(key: tuple[str, tuple[str, ...]], count: float, wanted: str) -> None:
     assert wanted in lines(TenantStats(), {key: count})
 
 
-def test_calls_of_unknown_price_are_no_zero_dollars() -> None:
+def test_unpriced_calls_are_counted_and_no_zero_cost_is_reported() -> None:
     told = lines(TenantStats(), {("unpriced", ()): 2})
     assert "soorma_unpriced_calls_total 2" in told
     assert not [one for one in told if one.startswith("soorma_cost_dollars")]
     assert "soorma_cost_dollars_total 0" in lines(TenantStats())
 
 
-def test_ten_thousand_names_make_a_hundred_series_and_nothing_is_lost() -> None:
+def test_ten_thousand_agents_make_a_hundred_series_with_the_full_sum() -> None:
     hostile = [backlog(f"agent-{n}" * 50, 1 + (n == 77), minutes=n) for n in range(10_000)]
     told = [line for line in lines(TenantStats([*hostile, backlog("(others)")])) if line.startswith("soorma_backlog{")]
     assert len(told) <= MOST_AGENTS + 1
@@ -69,6 +69,6 @@ def test_ten_thousand_names_make_a_hundred_series_and_nothing_is_lost() -> None:
     assert max(map(len, told)) < 150
 
 
-def test_each_family_says_what_it_is_and_one_without_samples_is_left_out() -> None:
+def test_each_family_has_help_and_type_and_one_without_samples_is_left_out() -> None:
     text = write([Family("a_total", "counter", "Things.", [({}, 1)]), Family("b", "gauge", "None.", [])])
     assert text == "# HELP a_total Things.\n# TYPE a_total counter\na_total 1\n"

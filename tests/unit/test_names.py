@@ -1,4 +1,4 @@
-"""Names of agents: a space of each tenant, and one of the shared agents."""
+"""Names of agents: a namespace for each tenant, and one for the shared agents."""
 
 import pytest
 from contract.store_kit import event
@@ -14,7 +14,7 @@ PAID = EventDefinition(event_name="work.asked")
 
 
 @pytest.mark.parametrize(("tenant", "name"), [(None, "pay"), ("acme", "pay"), ("a@b", "pay"), ("a/b", "p a y")])
-def test_a_key_holds_the_name_and_the_tenant_and_stays_as_it_is(tenant: str | None, name: str) -> None:
+def test_a_key_has_name_and_tenant_and_is_the_key_of_itself(tenant: str | None, name: str) -> None:
     key = agent_key(tenant, name)
     assert plain_name(key) == name
     assert agent_key(tenant, key) == key
@@ -27,7 +27,7 @@ def test_no_two_agents_have_one_key() -> None:
 
 
 @pytest.mark.parametrize(("tenant", "name"), [(None, "pay@acme"), ("globex", "pay@acme"), (None, "pay@"), ("a", "b@")])
-def test_no_name_is_the_key_of_another_tenants_agent(tenant: str | None, name: str) -> None:
+def test_a_name_spelled_like_a_key_of_another_tenant_is_refused(tenant: str | None, name: str) -> None:
     with pytest.raises(ConfigError, match=r"an agent cannot be called 'pay@|an agent cannot be called 'b@"):
         Registration(name, AgentKind.TOOL, tenant_id=tenant)
 
@@ -44,11 +44,11 @@ def test_no_name_is_the_key_of_another_tenants_agent(tenant: str | None, name: s
         ("clerk", ("other",), None),
     ],
 )
-def test_a_name_means_the_agent_nearest_to_the_asker(asker: str, keys: tuple[str, ...], meant: str | None) -> None:
+def test_a_name_means_the_agent_nearest_to_its_requester(asker: str, keys: tuple[str, ...], meant: str | None) -> None:
     assert agent_meant("pay", asker, keys) == meant
 
 
-def test_a_key_means_that_agent_alone() -> None:
+def test_a_key_means_one_agent_only() -> None:
     assert agent_meant(OWN, "clerk", (SHARED, OWN)) == OWN
     assert agent_meant(ELSEWHERE, CLIENT, (SHARED, OWN)) is None
 

@@ -1,4 +1,4 @@
-"""Announcements on the wire: as many messages as they need, and no more said than their subject."""
+"""Announcements on the wire: split into messages, checked against their subject."""
 
 import json
 from datetime import timedelta
@@ -20,12 +20,12 @@ SAID = Announcement("one", "acme", (AnnouncedAgent(TOOL, timedelta(seconds=3)),)
 SUBJECT = registry_subject("ns", "one", "acme")
 
 
-def test_an_announcement_comes_back_as_it_was_written() -> None:
+def test_an_announcement_survives_a_round_trip() -> None:
     (body,) = write(SAID, 100_000)
     assert read("ns", SUBJECT, body) == SAID
 
 
-def test_a_long_one_is_several_that_say_the_same_and_ask_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_announcement_is_split_and_asks_once(caplog: pytest.LogCaptureFixture) -> None:
     many = replace(SAID, living=tuple(AnnouncedAgent(replace(TOOL, agent=f"tool {n}")) for n in range(100)))
     bodies = [*write(many, 4_000)]
     found = [read("ns", SUBJECT, body) for body in bodies]
@@ -36,7 +36,7 @@ def test_a_long_one_is_several_that_say_the_same_and_ask_once(caplog: pytest.Log
     assert not caplog.records
 
 
-def test_an_agent_that_no_message_holds_is_left_out_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_agent_too_large_for_a_message_is_left_out_alone(caplog: pytest.LogCaptureFixture) -> None:
     large = AnnouncedAgent(replace(TOOL, agent="large", description="x" * 5_000))
     bodies = [*write(replace(SAID, living=(large, *SAID.living), left=()), 4_000)]
     assert [one.registration.agent for body in bodies for one in read("ns", SUBJECT, body).living] == ["tool"]
@@ -55,13 +55,13 @@ def test_an_agent_that_no_message_holds_is_left_out_alone(caplog: pytest.LogCapt
         json.dumps({"store": "one", "tenant_id": "acme", "living": [{"registration": {"agent": 1}}]}).encode(),
     ],
 )
-def test_what_says_something_else_than_its_subject_or_is_none_is_refused(body: bytes) -> None:
+def test_an_announcement_unlike_its_subject_or_unreadable_is_refused(body: bytes) -> None:
     with pytest.raises(RemoteProtocolError):
         read("ns", SUBJECT, body)
 
 
 @pytest.mark.parametrize("schema", ["{}", '{"type": "nothing"}', '{"$ref": "https://example.com"}'])
-def test_a_definition_that_is_none_is_refused_as_what_it_is(schema: str) -> None:
+def test_an_invalid_definition_in_an_announcement_is_refused(schema: str) -> None:
     (good,) = write(SAID, 100_000)
     body = good.replace(b'"event_name":"work.asked"', b'"event_name":"has blanks","x":' + schema.encode())
     with pytest.raises(RemoteProtocolError):

@@ -1,4 +1,4 @@
-"""What is asked of a NATS server, and what one is told whose server has something else."""
+"""The configuration of a NATS server: needed values, and the message about a difference."""
 
 import pytest
 
@@ -21,16 +21,16 @@ from soorma_ai.errors import ConfigError
         ({"storage": "memory"}, "max_age is None, wanted is 1; storage is 'memory', wanted is 'file'"),
     ],
 )
-def test_what_differs_is_told_and_what_is_not_asked_for_may_be_as_it_is(found: dict[str, object], told: str) -> None:
+def test_differences_are_listed_and_other_settings_ignored(found: dict[str, object], told: str) -> None:
     assert differences(found, {"max_age": 1, "storage": "file"}) == told
 
 
-def test_a_stream_that_will_do_is_taken_whatever_room_the_operator_gave_it() -> None:
+def test_a_suitable_stream_is_accepted_with_any_size_replicas_and_description() -> None:
     wanted = stream_config("soorma")
     check_config("stream", wanted.evolve(max_bytes=10**9, num_replicas=3, description="ours"), wanted, "change it")
 
 
-def test_a_stream_that_would_lose_events_is_refused_with_what_to_do() -> None:
+def test_a_stream_that_would_lose_events_is_refused_with_a_cure() -> None:
     wanted = stream_config("soorma")
     with pytest.raises(ConfigError) as told:
         check_config("stream 'soorma'", wanted.evolve(discard="old", max_msgs=10), wanted, "change it")
@@ -40,14 +40,14 @@ def test_a_stream_that_would_lose_events_is_refused_with_what_to_do() -> None:
     )
 
 
-def test_a_consumer_that_gives_up_is_refused() -> None:
+def test_a_consumer_with_a_limit_of_deliveries_is_refused() -> None:
     wanted = consumer_config("soorma", "one")
     with pytest.raises(ConfigError, match="max_deliver is 3, wanted is -1"):
         check_config("consumer", wanted.evolve(max_deliver=3), wanted, "remove it")
 
 
 @pytest.mark.parametrize("version", [(2, 10), (2, 15), (3, 0)])
-def test_a_server_of_today_will_do(version: tuple[int, int]) -> None:
+def test_a_supported_server_is_accepted(version: tuple[int, int]) -> None:
     check_server(version, "nats://here")
 
 

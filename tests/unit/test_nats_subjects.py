@@ -1,4 +1,4 @@
-"""Subjects: a token for every name, and no two names with the same."""
+"""NATS subjects: one token for each name, and different tokens for different names."""
 
 from urllib.parse import unquote
 
@@ -48,7 +48,7 @@ def test_every_name_comes_back_from_its_token(name: str) -> None:
     assert (unquote(made, errors="surrogatepass") if name else "%") == (name or made)
 
 
-def test_a_subject_says_store_tenant_topic_and_type() -> None:
+def test_a_subject_has_store_tenant_topic_and_type() -> None:
     event = EventEnvelope(
         id="1", source="s", type="order.placed", topic=EventTopic.BUSINESS_FACTS, time=START, tenant_id="a.b"
     )
@@ -57,7 +57,7 @@ def test_a_subject_says_store_tenant_topic_and_type() -> None:
     assert subjects_of("soorma") == "soorma.>"
 
 
-def test_what_is_sent_twice_has_one_name_and_everything_else_another() -> None:
+def test_a_repeated_message_has_the_same_id_and_every_other_a_different_one() -> None:
     name = message_id("ns.one.acme.facts.paid", b'{"id":"1"}', 0)
     assert name == message_id("ns.one.acme.facts.paid", b'{"id":"1"}', 0)
     others = {
@@ -73,7 +73,7 @@ def test_what_is_sent_twice_has_one_name_and_everything_else_another() -> None:
 
 
 @given(some.text(), some.text(), some.text())
-def test_what_a_store_sends_another_says_who_sends_it(store: str, tenant: str, sender: str) -> None:
+def test_a_subject_between_stores_names_its_sender(store: str, tenant: str, sender: str) -> None:
     event = EventEnvelope(
         id="1", source="s", type="part.make", topic=EventTopic.ACTION_REQUESTS, time=START, tenant_id=tenant
     )
@@ -83,7 +83,7 @@ def test_what_a_store_sends_another_says_who_sends_it(store: str, tenant: str, s
     assert sender_of(subject_of("ns", store, event)) is None
 
 
-def test_agents_of_a_tenant_and_shared_ones_are_announced_under_subjects_of_their_own() -> None:
+def test_a_tenants_agents_and_shared_ones_are_announced_under_different_subjects() -> None:
     assert registry_subject("ns", "s.1", "acme") == "ns.registry.s%2E1.acme"
     subjects = {registry_subject("ns", "s", tenant) for tenant in (None, "", "%", "%%")}
     assert len(subjects) == 4

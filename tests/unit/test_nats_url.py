@@ -26,7 +26,7 @@ def test_a_bus_url_names_servers_and_a_namespace(url: str, found: NatsUrl | None
     "url",
     ["redis://host", "nats://", "nats://host/a.b", "nats://host/a/b", "nats://host/>", "nats:host", "nats://a,,b"],
 )
-def test_what_is_no_bus_url_is_refused_with_what_is(url: str) -> None:
+def test_an_invalid_bus_url_is_refused_with_the_valid_form(url: str) -> None:
     with pytest.raises(ConfigError, match="nats://HOST:PORT/NAMESPACE"):
         nats_url(url)
 

@@ -1,4 +1,4 @@
-"""What may be decided now: what live agents take and make, and what people may tell."""
+"""The offer of a decision: requests and goals of live agents, facts they make, waits for people."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ PAID = EventDefinition(event_name="paid", topic=EventTopic.BUSINESS_FACTS)
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def registered(agent: str, role: EventRole, name: str, **known: Any) -> RegisteredEvent:
+def registration_of(agent: str, role: EventRole, name: str, **known: Any) -> RegisteredEvent:
     return RegisteredEvent(agent, AgentKind.TOOL, role, EventDefinition(event_name=name, **known))
 
 
@@ -40,23 +40,25 @@ def offer(*live: RegisteredEvent) -> Offer:
         (EventRole.AWAITS, "stock", EventTopic.BUSINESS_FACTS, [], [], ["paid"]),
     ],
 )
-def test_what_is_offered_is_what_others_take_and_make(
+def test_an_offer_has_other_agents_requests_goals_and_facts(
     role: EventRole, agent: str, topic: EventTopic, events: list[str], goals: list[str], waits: list[str]
 ) -> None:
-    found = offer(registered(agent, role, "x", topic=topic))
+    found = offer(registration_of(agent, role, "x", topic=topic))
     assert [event.event_name for event in found.events] == events
     assert [f"{one.planner}/{one.goal.event_name}" for one in found.delegates] == goals
     assert [one.definition.event_name for one in found.waits] == waits
 
 
-def test_a_fact_that_agents_make_and_a_client_may_tell_has_all_of_them_as_producers() -> None:
+def test_a_fact_of_agents_and_clients_has_all_of_them_as_producers() -> None:
     fact = EventTopic.BUSINESS_FACTS
-    found = offer(registered("bank", MAKES, "paid", topic=fact), registered("till", MAKES, "paid", topic=fact))
+    found = offer(
+        registration_of("bank", MAKES, "paid", topic=fact), registration_of("till", MAKES, "paid", topic=fact)
+    )
     awaited = found.wait("paid")
     assert awaited is not None and awaited.producers == (CLIENT, "bank", "till")
 
 
-def test_an_event_that_several_take_fits_each_of_them_and_needs_a_person_where_one_wants_one() -> None:
+def test_an_event_of_several_takers_fits_each_schema_and_needs_every_approval() -> None:
     plain = EventDefinition(event_name="x", description="Does it.")
     strict = EventDefinition(event_name="x", payload_schema=NUMBER, approval=Approval("payload.n > 5"))
     short = EventDefinition(
@@ -71,25 +73,29 @@ def test_an_event_that_several_take_fits_each_of_them_and_needs_a_person_where_o
     assert both.approval is not None and both.approval.approvers == ("boss",)
 
 
-def test_an_empty_offer_parks_its_plan_and_can_only_be_completed() -> None:
+def test_an_empty_offer_parks_its_plan_and_allows_only_an_end() -> None:
     empty = Offer()
     assert empty.is_empty and not offer().is_empty
     assert not violations(whole_form(empty), complete()) and violations(whole_form(empty), publish("x"))
     assert (empty.takes(""), offer().takes("")) == (False, True)
-    assert [offer(registered("stock", TAKES, "x")).takes(name) for name in ("x", "y")] == [True, False]
-    assert offer(registered("buyer", GOAL, "buy")).takes("buy")
+    assert [offer(registration_of("stock", TAKES, "x")).takes(name) for name in ("x", "y")] == [True, False]
+    assert offer(registration_of("buyer", GOAL, "buy")).takes("buy")
 
 
-def test_an_offer_is_put_together_once_for_the_same_registrations() -> None:
-    one, other, taken = registered("stock", TAKES, "x"), registered("shop", TAKES, "x"), registered("bank", TAKES, "y")
+def test_an_offer_is_built_once_for_equal_registrations() -> None:
+    one, other, taken = (
+        registration_of("stock", TAKES, "x"),
+        registration_of("shop", TAKES, "x"),
+        registration_of("bank", TAKES, "y"),
+    )
     found = offer(one, other, taken)
     assert offer(one, other, taken) is found
-    more = offer(one, other, taken, registered("bank", TAKES, "z"))
+    more = offer(one, other, taken, registration_of("bank", TAKES, "z"))
     assert [more.event(name) is found.event(name) for name in ("x", "y")] == [True, True]
 
 
-def test_a_declared_wait_is_for_clients_and_the_registered_makers_of_its_event() -> None:
-    known = (registered("bank", MAKES, "paid", topic="business-facts"), registered("shop", TAKES, "paid"))
+def test_a_declared_wait_accepts_clients_and_registered_makers_of_its_event() -> None:
+    known = (registration_of("bank", MAKES, "paid", topic="business-facts"), registration_of("shop", TAKES, "paid"))
     (wait,) = declare_wait(Offer(), "paid", known).waits
     assert (wait.producers, wait.definition) == ((CLIENT, "bank"), known[0].definition)
     (unknown,) = declare_wait(Offer(), "never.heard", ()).waits

@@ -1,4 +1,4 @@
-"""Whatever must come has a deadline, and a timer unless something else sees to it; a question is announced."""
+"""The opening of expectations: a deadline and a timer for each, an announcement for each question."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
 from soorma_ai.kernel.rules.waits.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
 from soorma_ai.kernel.rules.waits.wakeups import EXPIRED
-from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, gate, moment, of_kind, published
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, events_in, gate, moment, of_kind
 
 PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1")
 TASK = Waiter("clerk", LINEAGE, None, task_id="t-1", longest=timedelta(days=7))
@@ -39,7 +39,7 @@ def spec(**changes: Any) -> ExpectationSpec:
         (replace(TASK, deadline=NOW + HOUR), timedelta(days=1), NOW + HOUR, True),
     ],
 )
-def test_what_must_come_has_the_earliest_deadline_and_one_timer(
+def test_an_expectation_has_the_earliest_deadline_and_at_most_one_timer(
     waiter: Waiter, timeout: timedelta | None, deadline: datetime | None, is_timed: bool
 ) -> None:
     effects = open_expectation(waiter, spec(timeout=timeout), moment())
@@ -53,17 +53,17 @@ def test_what_must_come_has_the_earliest_deadline_and_one_timer(
     assert all((timer.event.type, timer.event.source) == (EXPIRED, SYSTEM) for timer in timers)
 
 
-def test_an_expectation_belongs_to_who_waits_and_is_told_by_what_it_is_about() -> None:
+def test_an_expectation_belongs_to_its_waiter_and_names_its_subject() -> None:
     found = expectation_of(PLAN, spec(subject="part", keys=("reply:k",), group_id="g"), NOW)
     assert (found.agent, found.tenant_id, found.plan_id, found.root_plan_id) == ("orders", "acme", "p-1", "p-0")
     assert (found.subject, found.keys, found.group_id, found.status) == ("part", ("reply:k",), "g", "open")
     assert expectation_of(TASK, spec(), NOW).subject == "part.completed"
 
 
-def test_a_question_is_announced_with_what_the_asker_adds_and_the_platforms_own_words_win() -> None:
+def test_a_question_is_announced_with_extra_fields_and_the_platforms_fields_win() -> None:
     effects = open_expectation(PLAN, spec(ask=ASK, timeout=2 * HOUR), moment(), about={"wait_id": "mine", "sum": 5})
     assert [type(effect) for effect in effects] == [Expect, Publish, Schedule, Schedule]
-    (told,) = published(effects)
+    (told,) = events_in(effects)
     assert (told.type, told.topic) == ("notification.human_input", "notification-events")
     assert (told.source, told.subject) == ("orders", "x-1")
     assert (told.lineage, told.causation_id, told.correlation_id) == (LINEAGE, GOAL.id, "p-1")
@@ -82,18 +82,18 @@ def test_a_question_is_announced_with_what_the_asker_adds_and_the_platforms_own_
         "digest": None,
         "deadline": (NOW + 2 * HOUR).isoformat(),
     }
-    (of_task,) = published(open_expectation(TASK, spec(ask=ASK), moment()))
+    (of_task,) = events_in(open_expectation(TASK, spec(ask=ASK), moment()))
     assert (of_task.correlation_id, of_task.data["task_id"]) == ("t-1", "t-1")
 
 
-def test_the_announcement_of_a_gate_names_exactly_the_payload_that_it_holds() -> None:
+def test_the_announcement_of_a_gate_has_the_digest_of_its_payload() -> None:
     held = gate("open").ask
-    (told,) = published(open_expectation(PLAN, spec(ask=held), moment()))
+    (told,) = events_in(open_expectation(PLAN, spec(ask=held), moment()))
     assert held is not None and held.proposal is not None
     assert told.data["digest"] == held.proposal.digest
 
 
-def test_what_is_opened_again_for_the_same_cause_is_the_same() -> None:
+def test_a_repeated_opening_derives_the_same_ids() -> None:
     one, two = moment(), moment()
     assert [one.event_id("a"), one.expectation_id("wait")] == [two.event_id("a"), two.expectation_id("wait")]
     assert one.event_id("a") != two.expectation_id("a") != one.event_id("a")
@@ -116,13 +116,13 @@ def ladder_of(deadline: datetime | None, **ladder: Any) -> list[Schedule]:
         (NOW + HOUR, {"escalate_after": HOUR, "escalate_to": ("boss",)}, []),
     ],
 )
-def test_people_are_reminded_and_others_asked_until_the_deadline(deadline: Any, ladder: Any, told: Any) -> None:
+def test_reminders_and_an_escalation_are_scheduled_before_the_deadline(deadline: Any, ladder: Any, told: Any) -> None:
     timers = ladder_of(deadline, **ladder)
     assert [(timer.id, (timer.due - NOW) / HOUR, timer.series) for timer in timers] == told
     assert all((timer.guards, timer.event.time) == ("x-1", timer.due) for timer in timers)
 
 
-def test_a_reminder_is_the_announcement_again_with_its_number_or_the_new_roles() -> None:
+def test_a_reminder_repeats_the_announcement_with_its_number_or_its_new_roles() -> None:
     first, escalated = ladder_of(None, reminders=(HOUR,), escalate_after=HOUR, escalate_to=("boss",))
     assert (first.event.type, first.event.data["reminder"]) == ("plan.wait.reminded", 1)
     assert (escalated.event.type, escalated.event.data["escalated_to"]) == ("plan.wait.escalated", ["boss"])

@@ -1,4 +1,4 @@
-"""A value told in less than it is: still JSON, within its room, the same each time, and it says what is left out."""
+"""Outlines of large values: JSON within a room, the same each time, with a mark for omitted parts."""
 
 import json
 from typing import Any
@@ -20,26 +20,26 @@ documents = st.recursive(
 )
 
 
-def spelled(value: Json) -> int:
-    """The size of a value as a fence holds it."""
+def fenced_size(value: Json) -> int:
+    """The size of a value between fences."""
     text = fence(value, 10**9).removeprefix("<data>").removesuffix("</data>")
     assert "<" not in text
     return size_of_text(text)
 
 
 @given(documents, st.integers(0, 3_000))
-def test_a_size_is_that_between_fences_and_no_more_is_counted_than_was_asked(value: Json, most: int) -> None:
-    size = spelled(value)
+def test_a_size_is_that_between_fences_and_its_count_stops_at_the_bound(value: Json, most: int) -> None:
+    size = fenced_size(value)
     for asked in (most, size, size - 1, size + 1):
         assert size_of(value, asked) == min(size, asked + 1)
 
 
 @given(documents, st.integers(SMALLEST_ROOM, 1_500))
-def test_what_is_shortened_is_within_its_room_and_json_and_the_same_each_time(value: Json, room: int) -> None:
+def test_a_shortened_value_is_json_within_its_room_and_the_same_each_time(value: Json, room: int) -> None:
     short = shorten(value, room)
-    assert spelled(short) <= room
+    assert fenced_size(short) <= room
     assert json.loads(compact(short)) == short == shorten(json.loads(compact(value)), room)
-    if spelled(value) <= room:
+    if fenced_size(value) <= room:
         assert short == value
 
 
@@ -61,11 +61,11 @@ ORDERS: Any = [{"id": f"A{n}", "lines": ["x"] * n} for n in range(40)]
         ({"orders": ORDERS, "n": 40}, 150, {"orders": [*ORDERS[:3], {MORE: "37 more"}], "n": 40}),
     ],
 )
-def test_what_is_left_out_is_said(value: Json, room: int, shown: Json) -> None:
+def test_omitted_parts_are_counted(value: Json, room: int, shown: Json) -> None:
     assert shorten(value, room) == shown
 
 
-def test_the_mark_of_what_is_left_out_cannot_be_set_by_who_wrote_the_value() -> None:
+def test_an_author_cannot_forge_the_mark_of_omitted_parts() -> None:
     told = shorten({MORE: "nothing", "a": "x" * 99, "b": [*range(99)]}, 100)
     assert isinstance(told, dict) and told[MORE] == "2 more"
 
@@ -81,13 +81,13 @@ def test_the_mark_of_what_is_left_out_cannot_be_set_by_who_wrote_the_value() -> 
     ],
     ids=["many items", "long texts", "many keys", "long keys", "wide"],
 )
-def test_what_is_large_is_not_looked_through(value: Json) -> None:
-    """The largest of these would be gigabytes when they are spelled."""
-    assert 0 < spelled(shorten(value, 2_000)) <= 2_000
+def test_shortening_a_huge_value_reads_only_a_part_of_it(value: Json) -> None:
+    """The largest of these would be gigabytes of text."""
+    assert 0 < fenced_size(shorten(value, 2_000)) <= 2_000
 
 
-def test_a_value_as_deep_as_any_may_be_is_shortened() -> None:
+def test_a_value_of_the_greatest_depth_is_shortened() -> None:
     deep: Json = "x" * 9_000
     for _ in range(99):
         deep = [deep, deep]
-    assert spelled(shorten(deep, 6_000)) <= 6_000
+    assert fenced_size(shorten(deep, 6_000)) <= 6_000

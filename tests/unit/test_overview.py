@@ -1,4 +1,4 @@
-"""Costs on the front page, and its charts."""
+"""Costs on the front page, and their charts."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from xml.etree import ElementTree
@@ -26,13 +26,13 @@ def test_a_cost_counts_in_the_hour_and_on_the_day_of_its_call() -> None:
     assert (week.total, week.calls) == ("$2.75", 4)
 
 
-def test_hours_are_those_of_a_time_zone_that_is_half_an_hour_off() -> None:
+def test_costs_are_counted_in_local_hours_even_with_a_half_hour_offset() -> None:
     now = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))  # 21:00
     today = costs_of_today([minute(timedelta(minutes=1), 0.5), minute(timedelta(0), 0.25)], now)
     assert {place: bar.value for place, bar in enumerate(today.bars) if bar.value} == {20: 0.5, 21: 0.25}
 
 
-def test_a_call_before_the_week_counts_nowhere() -> None:
+def test_a_call_before_the_week_is_not_counted() -> None:
     assert costs_of_week([minute(timedelta(days=7), 1.0)], NOW).total == "$0.00"
     assert week_of(NOW) == datetime(2026, 2, 26, tzinfo=UTC)
 
@@ -45,13 +45,13 @@ def test_a_call_before_the_week_counts_nowhere() -> None:
         ([], "$0.00"),
     ],
 )
-def test_an_unknown_price_is_told_and_is_never_zero_dollars(minutes: list[CallCost], total: str) -> None:
+def test_an_unknown_price_is_shown_and_never_counts_as_zero(minutes: list[CallCost], total: str) -> None:
     costs = costs_of_week(minutes, NOW)
     assert costs.total == total
     assert costs.bars[-1].is_open is (total != "$0.00")
 
 
-def test_a_chart_is_svg_whose_highest_bar_fills_it_and_whose_words_are_escaped() -> None:
+def test_a_chart_is_svg_with_its_highest_bar_at_full_height_and_escaped_labels() -> None:
     bars = [
         ChartBar(2.0, "a", "<1>"),
         ChartBar(1.0, "", "half", is_open=True),

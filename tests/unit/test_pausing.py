@@ -1,4 +1,4 @@
-"""The time of a paused plan stands still, and what it capped moves with it."""
+"""The clock of a paused plan stops, and every deadline bound to it moves."""
 
 from datetime import timedelta
 from typing import Any
@@ -29,16 +29,16 @@ def test_a_paused_root_has_no_deadline_and_no_timer() -> None:
 
 
 @pytest.mark.parametrize("given", [until(None), until(UNTIL, parent_plan_id="p-0")])
-def test_a_child_and_a_plan_without_deadline_stay_as_they_are(given: PlanRecord) -> None:
+def test_a_child_or_a_plan_without_a_deadline_is_unchanged_by_a_pause(given: PlanRecord) -> None:
     assert stop_clock(given, NOW) == PlanChange(given)
 
 
-def test_a_plan_that_is_not_paused_is_given_nothing_back() -> None:
+def test_an_unpaused_plan_gets_no_time_back() -> None:
     assert start_clock(until(UNTIL), NOW) == PlanChange(until(UNTIL))
 
 
 @pytest.mark.parametrize("passed", [timedelta(0), HOUR, timedelta(days=400)])
-def test_a_resumed_plan_has_as_much_time_as_it_had(passed: timedelta) -> None:
+def test_a_resumed_plan_has_its_remaining_time(passed: timedelta) -> None:
     stopped = stop_clock(until(UNTIL), NOW).plan
     going = start_clock(stopped, NOW + passed)
     assert (going.plan.deadline, going.plan.lineage.deadline, going.plan.paused) == (
@@ -51,7 +51,7 @@ def test_a_resumed_plan_has_as_much_time_as_it_had(passed: timedelta) -> None:
     assert of_kind(Postpone, going) == [Postpone(stopped.root_plan_id, UNTIL, UNTIL + passed)]
 
 
-def test_a_clock_that_went_back_takes_no_time_away() -> None:
+def test_a_clock_set_back_takes_no_time_from_a_plan() -> None:
     stopped = stop_clock(until(UNTIL), NOW).plan
     assert start_clock(stopped, NOW - HOUR).plan.deadline == UNTIL
 
@@ -77,9 +77,7 @@ def test_each_deadline_has_a_timer_event_of_its_own() -> None:
         (UNTIL + DAY, UNTIL + DAY, UNTIL + DAY),
     ],
 )
-def test_only_what_ended_with_the_plan_has_no_end_while_it_is_paused_and_a_later_one_then(
-    deadline: Any, paused: Any, resumed: Any
-) -> None:
+def test_only_deadlines_of_the_paused_plan_are_lifted_and_later_moved(deadline: Any, paused: Any, resumed: Any) -> None:
     child = until(deadline, parent_plan_id="p-0", version=3)
     task = task_of(GOAL.model_copy(update={"deadline": deadline}), "hands", "done", NOW)
     for later, wanted in ((None, paused), (UNTIL + HOUR, resumed)):

@@ -1,4 +1,4 @@
-"""A payload as facts of one line each."""
+"""A payload as one-line facts."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ from soorma_ai.features.human_tasks.pages.facts import Fact, facts_of
         ("x" * 400, "x" * 159 + "…"),
     ],
 )
-def test_a_value_is_one_bounded_line_in_which_every_character_is_visible(value: Any, shown: str) -> None:
+def test_a_value_is_one_bounded_line_of_visible_characters(value: Any, shown: str) -> None:
     assert facts_of({"name": value}).rows == (Fact("name", shown),)
 
 
-def test_facts_are_whole_where_a_phone_shows_all_of_the_payload() -> None:
+def test_facts_are_whole_if_a_phone_shows_the_whole_payload() -> None:
     assert facts_of({}).is_whole
     assert facts_of({"a": "x" * 50}).is_whole
     assert not facts_of({"a": "x" * 51}).is_whole
@@ -36,7 +36,7 @@ def test_facts_are_whole_where_a_phone_shows_all_of_the_payload() -> None:
     assert (len(eleven.rows), eleven.others, eleven.is_whole) == (10, 1, False)
 
 
-def test_a_field_that_the_last_approval_did_not_have_so_is_marked() -> None:
+def test_a_field_unlike_the_last_approved_payload_is_marked() -> None:
     data: Any = {"same": {"a": 1}, "other": True, "new": None}
     facts = facts_of(data, {"same": {"a": 1.0}, "other": 1})
     assert [one.is_new for one in facts.rows] == [False, True, True]

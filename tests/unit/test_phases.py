@@ -1,4 +1,4 @@
-"""Phases: which way is tried first, what a move leads to, what a person's answer at a checkpoint means."""
+"""Phases: order of transitions, moves of a journey, answers at a checkpoint."""
 
 from datetime import timedelta
 from enum import Enum, StrEnum
@@ -84,7 +84,7 @@ GRAPH = PhaseGraph(("A", "B", "C", "END"), WAYS, "A", "END")
         ("END", []),
     ],
 )
-def test_backward_ways_are_tried_first_then_by_priority_then_as_they_stand(phase: str, conditions: list[str]) -> None:
+def test_backward_transitions_are_tried_first_then_by_priority_then_in_order(phase: str, conditions: list[str]) -> None:
     assert [one.condition for one in in_order(GRAPH, phase)] == conditions
 
 
@@ -103,13 +103,13 @@ def test_backward_ways_are_tried_first_then_by_priority_then_as_they_stand(phase
         ({"phases": ("A", "B", "END")}, "about 'C'"),
     ],
 )
-def test_a_graph_that_cannot_run_is_refused_with_every_fault(changes: dict[str, Any], told: str) -> None:
+def test_a_graph_that_cannot_run_is_refused_with_its_fault(changes: dict[str, Any], told: str) -> None:
     check_graph(GRAPH)
     with pytest.raises(ConfigError, match=told):
         check_graph(replace(GRAPH, **changes))
 
 
-def test_a_phase_is_known_by_its_text() -> None:
+def test_a_phase_is_named_by_its_text() -> None:
     class Numbered(Enum):
         ONE = 1
         TWO = "two:2"
@@ -121,27 +121,27 @@ def test_a_phase_is_known_by_its_text() -> None:
             name_of(strange)
 
 
-def leading(to: str, reason: str, back: bool = False, detail: str = "") -> OpenTransition:
+def transition_to(to: str, reason: str, back: bool = False, detail: str = "") -> OpenTransition:
     return OpenTransition(to, reason, back, DecidedBy.METHOD, detail)
 
 
-def test_the_first_phase_is_entered_when_the_journey_begins_and_counts() -> None:
+def test_the_first_phase_counts_as_visited_at_the_start() -> None:
     begun = begin_in("A")
     assert (begun.visit, begun.trigger, begun.moves) == (1, None, 0)
 
 
-def test_a_backward_trigger_is_that_of_the_visit_it_leads_to_and_goes_with_the_next_transition() -> None:
-    there = move_on(begin_in("A"), leading("B", "a_done"), {})
-    back = move_on(there, leading("A", "more_needed", back=True, detail="owls"), {})
-    again = move_on(back, leading("B", "a_done"), {})
+def test_a_backward_trigger_belongs_to_its_visit_and_ends_with_the_next_transition() -> None:
+    there = move_on(begin_in("A"), transition_to("B", "a_done"), {})
+    back = move_on(there, transition_to("A", "more_needed", back=True, detail="owls"), {})
+    again = move_on(back, transition_to("B", "a_done"), {})
     assert [one.trigger for one in (there, back, again)] == [None, "more_needed", None]
     assert [one.detail for one in (there, back, again)] == ["", "owls", ""]
     assert (again.visits, again.moves, again.visit) == ({"A": 2, "B": 2}, 3, 2)
 
 
 @pytest.mark.parametrize(("most", "entered"), [({"A": 2}, 2), ({"A": 1}, 1), ({}, 10), ({"A": None}, 30)])
-def test_a_phase_is_entered_as_often_as_it_may_be(most: dict[str, int | None], entered: int) -> None:
-    standing, to = begin_in("A"), [leading("B", "x"), leading("A", "y", back=True)]
+def test_a_phase_is_visited_at_most_max_visits_times(most: dict[str, int | None], entered: int) -> None:
+    standing, to = begin_in("A"), [transition_to("B", "x"), transition_to("A", "y", back=True)]
     most = {"B": None, **most}
     for number in range(2 * (entered - 1)):
         standing = move_on(standing, to[number % 2], most)
@@ -152,20 +152,20 @@ def test_a_phase_is_entered_as_often_as_it_may_be(most: dict[str, int | None], e
             move_on(standing, to[1], most)
 
 
-def test_actions_are_counted_in_a_visit_and_begin_anew_in_the_next() -> None:
+def test_actions_are_counted_for_each_visit() -> None:
     used = count_actions(begin_in("A"), 2, 3)
     with pytest.raises(LimitExceeded, match="2 of 3 used in visit 1 of A"):
         count_actions(used, 2, 3)
     assert count_actions(used, 90, None).actions == 92
-    assert move_on(used, leading("B", "x"), {}).actions == 0
+    assert move_on(used, transition_to("B", "x"), {}).actions == 0
 
 
-def test_a_move_leaves_the_checkpoint_of_the_phase_before() -> None:
-    stopped = replace(begin_in("A"), checkpoint="w-1", leading=leading("B", "a_done"))
-    assert (move_on(stopped, leading("B", "a_done"), {}).checkpoint, stopped.checkpoint) == (None, "w-1")
+def test_a_move_clears_the_checkpoint_of_its_phase() -> None:
+    stopped = replace(begin_in("A"), checkpoint="w-1", leading=transition_to("B", "a_done"))
+    assert (move_on(stopped, transition_to("B", "a_done"), {}).checkpoint, stopped.checkpoint) == (None, "w-1")
 
 
-def test_a_record_says_from_where_to_where_why_when_and_what_decided() -> None:
+def test_a_move_is_recorded_with_its_phases_reason_time_and_decider() -> None:
     assert record_of(begin_in("A"), OpenTransition("B", "a_done", False, DecidedBy.MODEL, "x" * 9_000), NOW) == {
         "from": "A",
         "to": "B",
@@ -209,14 +209,14 @@ def test_an_answer_at_a_checkpoint_approves_modifies_or_rejects(given: Any, verd
     assert verdict_of(expectation("wait", "met", answer=given)) == verdict
 
 
-def test_nobody_s_answer_in_time_lets_the_journey_go_on() -> None:
+def test_a_checkpoint_without_an_answer_in_time_lets_the_journey_go_on() -> None:
     assert verdict_of(expectation("wait", "expired")) == CheckpointAnswer(Say.GO_ON)
 
 
 @pytest.mark.parametrize(
     ("phase", "named", "to"), [("C", "gap", "B"), ("C", "all_wrong", "A"), ("C", "c_done", None), ("A", "gap", None)]
 )
-def test_a_no_leads_back_by_the_backward_way_that_it_names(phase: str, named: str, to: str | None) -> None:
+def test_a_rejection_takes_the_backward_transition_it_names(phase: str, named: str, to: str | None) -> None:
     found = back_by(GRAPH, phase, CheckpointAnswer(Say.REJECT, "so", named))
     assert (found.to_phase if found else None) == to
     if found:
@@ -232,7 +232,7 @@ def test_only_its_own_wait_ends_a_checkpoint() -> None:
     assert asked.status is ExpectationStatus.OPEN
 
 
-def test_messages_are_kept_bounded_and_told_once() -> None:
+def test_messages_are_bounded_and_shown_once() -> None:
     kept: list[Json] = []
     for number in range(10_000):
         kept = keep_message(kept, f"{number} " + "x" * 9_000)
@@ -243,14 +243,14 @@ def test_messages_are_kept_bounded_and_told_once() -> None:
     assert (untold(told), texts_in([7, {"text": 8}])) == ([], [""])
 
 
-def test_an_expression_sees_what_the_phase_knows_and_does_not_hold_where_it_cannot_be_decided() -> None:
+def test_an_expression_sees_the_journeys_values_and_is_false_if_undecided() -> None:
     values: dict[str, Json] = {"context": {"n": 3}, "work": None, "visits": {"A": 2}, "messages": ["more"], "brief": {}}
     assert expression_holds(way(P.A, P.B, "x", expression="context.n > 2 && visits.A == 2"), values)
     assert not expression_holds(way(P.A, P.B, "x", expression="work.done"), values)
 
 
-def test_a_standing_is_written_and_read() -> None:
-    standing = JourneyState("B", {"A": 1, "B": 2}, "gap", "owls", True, 3, 4, "w-1", leading("C", "b_done"))
+def test_the_state_of_a_journey_survives_a_round_trip() -> None:
+    standing = JourneyState("B", {"A": 1, "B": 2}, "gap", "owls", True, 3, 4, "w-1", transition_to("C", "b_done"))
     assert read_journey_state(write_journey_state(standing)) == standing
     with pytest.raises(LocalProtocolError, match="no state of a journey"):
         read_journey_state({"phase": "A"})
@@ -265,24 +265,24 @@ def test_a_standing_is_written_and_read() -> None:
         (JourneyState("A", {"A": 1, "B": -1}), "visits"),
     ],
 )
-def test_the_standing_of_another_graph_is_refused(standing: JourneyState, told: str) -> None:
+def test_the_state_of_a_journey_through_another_graph_is_refused(standing: JourneyState, told: str) -> None:
     with pytest.raises(LocalProtocolError, match=told):
         check_journey_state(standing, GRAPH)
 
 
-def test_what_an_imported_journey_waited_for_was_another_plan_s() -> None:
+def test_an_imported_journey_has_no_checkpoint() -> None:
     assert check_journey_state(replace(begin_in("A"), checkpoint="w"), GRAPH) == begin_in("A")
 
 
 @pytest.mark.parametrize(
     ("kind", "timeout"), [(CheckpointKind.BLOCKING, HOUR), (CheckpointKind.OPTIONAL, None), ("informational", HOUR)]
 )
-def test_an_optional_checkpoint_has_a_timeout_and_no_other_has(kind: Any, timeout: timedelta | None) -> None:
+def test_an_optional_checkpoint_needs_a_timeout_and_others_have_none(kind: Any, timeout: timedelta | None) -> None:
     with pytest.raises(ConfigError, match="an optional one has a timeout"):
         Checkpoint("c", "?", kind=CheckpointKind(kind), timeout=timeout)
 
 
-def test_an_event_is_known_by_its_type_and_carries_its_fields() -> None:
+def test_a_stream_event_has_a_type_and_its_fields() -> None:
     assert DataEvent(name="source.found", value={"id": "s"}).type == "data.source.found"
     started = ToolStartEvent(tool_name="search", parameters={"q": "owls"})
     assert (started.type, started.data) == ("tool.start", {"tool_name": "search", "parameters": {"q": "owls"}})
@@ -290,22 +290,22 @@ def test_an_event_is_known_by_its_type_and_carries_its_fields() -> None:
     assert (shown["options"], shown["requires_approval"]) == (["approve", "modify", "reject"], True)
 
 
-def test_no_loop_of_the_graph_is_endless() -> None:
-    """Whatever way is taken, after so many moves a limit trips."""
+def test_every_loop_of_a_graph_ends_at_a_limit() -> None:
+    """A limit trips after a number of moves along any transitions."""
     standing = begin_in("A")
-    loop = [leading("B", "a_done"), leading("A", "more_needed", back=True)]
+    loop = [transition_to("B", "a_done"), transition_to("A", "more_needed", back=True)]
     with pytest.raises(LimitExceeded):
         for step, _ in pairwise(range(100)):
             standing = move_on(standing, loop[step % 2], {})
 
 
 @pytest.mark.parametrize("name", REPLACED_HELPERS)
-def test_a_helper_of_the_documents_without_a_call_is_refused_with_its_hook(name: str) -> None:
+def test_a_helper_method_of_the_documents_is_refused_with_its_hook(name: str) -> None:
     def helper() -> None: ...
 
     with pytest.raises(ConfigError, match=f"Mine has {name}, never called here. Wanted are hooks. {name}: "):
         type("Mine", (PhaseHooks,), {name: helper})
 
 
-def test_a_class_with_hooks_alone_is_made() -> None:
+def test_a_class_with_only_hooks_is_accepted() -> None:
     assert type("Mine", (PhaseHooks,), {"_get_checkpoint": lambda *_: None})

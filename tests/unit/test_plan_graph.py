@@ -8,7 +8,7 @@ from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.states import StateAction, StateConfig, StateTransition
 from soorma_ai.surfaces.drawing.graph import Edge, EdgeKind, Graph, NodeKind
 from unit.rows import GOAL, answer, decision, event, reply
-from unit.test_trace import goal_event, holding, reserving, traced
+from unit.test_trace import goal_event, held_charge, reservation, trace_of
 
 
 def ways(graph: Graph) -> list[tuple[str, str]]:
@@ -16,8 +16,8 @@ def ways(graph: Graph) -> list[tuple[str, str]]:
     return [(labels[edge.source], labels[edge.target]) for edge in graph.edges]
 
 
-def test_an_event_that_answers_one_thing_and_leads_to_another_is_one_node() -> None:
-    assert ways(graph_of_plan(traced(*reserving()))) == [
+def test_an_event_that_answers_and_causes_is_one_node() -> None:
+    assert ways(graph_of_plan(trace_of(*reservation()))) == [
         ("order.place", "publish:reserve"),
         ("publish:reserve", "reserve"),
         ("reserve", "reserve.completed"),
@@ -26,11 +26,11 @@ def test_an_event_that_answers_one_thing_and_leads_to_another_is_one_node() -> N
     ]
 
 
-def test_a_refused_answer_leads_to_the_next_and_only_the_last_to_what_was_done() -> None:
-    story, events = reserving()
+def test_a_refused_decision_leads_to_the_next_and_only_the_last_to_its_effect() -> None:
+    story, events = reservation()
     refused = decision(GOAL, 1, "publish:lost", refusal="nobody takes it", latency=0.5)
     story.decisions.insert(0, replace(refused, key=replace(refused.key, ordinal=0)))
-    graph = graph_of_plan(traced(story, events))
+    graph = graph_of_plan(trace_of(story, events))
     assert ways(graph)[:3] == [
         ("order.place", "publish:lost"),
         ("publish:lost", "publish:reserve"),
@@ -39,22 +39,22 @@ def test_a_refused_answer_leads_to_the_next_and_only_the_last_to_what_was_done()
     assert [node.kind for node in graph.nodes if node.label == "publish:lost"] == [NodeKind.REFUSAL]
 
 
-def test_an_open_question_is_where_the_plan_stands() -> None:
-    graph = graph_of_plan(traced(holding(), [goal_event()]))
+def test_an_open_question_is_the_current_node() -> None:
+    graph = graph_of_plan(trace_of(held_charge(), [goal_event()]))
     assert [(node.label, node.kind) for node in graph.nodes if node.is_current] == [("charge", NodeKind.PEOPLE)]
     assert ways(graph) == [("order.place", "charge")]
 
 
-def test_an_answer_leads_on_from_its_question() -> None:
-    story = holding(closed=9, given=answer(9))
+def test_an_answer_follows_its_question() -> None:
+    story = held_charge(closed=9, given=answer(9))
     story.step(StepKind.ANSWERED, 9, "wake-1", "charge", note="approve", to="gate-1")
     story.step(StepKind.PUBLISHED, 9, "charge", "charge")
-    graph = graph_of_plan(traced(story, [goal_event()]))
+    graph = graph_of_plan(trace_of(story, [goal_event()]))
     assert ways(graph) == [("order.place", "charge"), ("charge", "mia: approve"), ("mia: approve", "charge")]
 
 
-def test_each_node_leads_to_the_line_that_tells_more() -> None:
-    told = traced(*reserving())
+def test_each_node_links_to_its_line_of_the_trace() -> None:
+    told = trace_of(*reservation())
     lines = list(flatten(told.lines))
     for node in graph_of_plan(told).nodes:
         number = int(node.place.removeprefix(place_of(0)[:-1]))
@@ -65,15 +65,17 @@ def test_each_node_leads_to_the_line_that_tells_more() -> None:
     ]
 
 
-def test_of_a_plan_that_is_too_large_the_beginning_is_drawn() -> None:
-    graph = graph_of_plan(traced(*reserving()), most=3)
+def test_only_the_start_of_a_large_plan_is_drawn() -> None:
+    graph = graph_of_plan(trace_of(*reservation()), most=3)
     assert ([node.label for node in graph.nodes], graph.more) == (["order.place", "publish:reserve", "reserve"], 3)
 
 
-def test_what_a_turn_answers_is_not_known_where_it_comes_after_the_one_before() -> None:
-    story, events = reserving()
+def test_a_turn_without_a_known_cause_follows_the_one_before() -> None:
+    story, events = reservation()
     story.step(StepKind.EXPIRED, 20, "timer-1", "other")
-    graph = graph_of_plan(traced(story, [*events, reply("x", 3, to="reserve", source="b"), event("y", 4, because="x")]))
+    graph = graph_of_plan(
+        trace_of(story, [*events, reply("x", 3, to="reserve", source="b"), event("y", 4, because="x")])
+    )
     assert Edge("event reply-1", "event timer-1", kind=EdgeKind.LATER) in graph.edges
 
 
@@ -98,7 +100,7 @@ MACHINE = {
 }
 
 
-def test_a_machine_is_drawn_with_where_it_stands_and_where_it_has_been() -> None:
+def test_a_machine_is_drawn_with_its_current_and_visited_states() -> None:
     graph = graph_of_machine(MACHINE, "ask", {"search"})
     assert {node.label: (node.kind, node.is_current) for node in graph.nodes} == {
         "start": (NodeKind.STATE, False),
@@ -116,5 +118,5 @@ def test_a_machine_is_drawn_with_where_it_stands_and_where_it_has_been() -> None
     ]
 
 
-def test_a_way_to_a_state_that_is_not_there_is_left_out() -> None:
+def test_a_transition_to_a_missing_state_is_left_out() -> None:
     assert graph_of_machine({"start": StateConfig(state_name="start", default_next="lost")}, "").edges == ()

@@ -1,4 +1,4 @@
-"""Plans as lines of a list: what stands in them, and that they fit."""
+"""Plans as lines of a list: content and widths."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,14 +27,14 @@ def line(one: PlanRecord, *awaits: Awaited, tokens: int = 1_234, usd: float = 0.
     return PlanLine(**known, **more, created_at=one.created_at, updated_at=one.updated_at, spent=spent, awaits=awaits)
 
 
-def told(one: PlanRecord, *awaits: Awaited, state: str = "", now: datetime = NOW, width: int = 80) -> list[str]:
+def shown_cells(one: PlanRecord, *awaits: Awaited, state: str = "", now: datetime = NOW, width: int = 80) -> list[str]:
     return [text_of((part,)).plain for part in cells(one, state, line(one, *awaits), now, width)]
 
 
 @pytest.mark.parametrize("status", PlanStatus)
 @pytest.mark.parametrize("width", [60, 80, 160])
 @pytest.mark.parametrize("age", [timedelta(0), timedelta(minutes=59, seconds=59), timedelta(days=999)])
-def test_what_stands_before_the_last_column_fits(status: PlanStatus, width: int, age: timedelta) -> None:
+def test_the_fixed_columns_fit_the_width(status: PlanStatus, width: int, age: timedelta) -> None:
     one = replace(plan("p" * 36, status=status), goal_event="order." * 20, created_at=NOW - age)
     many = replace(line(one), spent=Spent(0, 1, 999_949_999, 999.99))
     shown = [text_of((part,)).plain for part in cells(one, "", many, NOW, width)][:-1]
@@ -51,23 +51,25 @@ def test_what_stands_before_the_last_column_fits(status: PlanStatus, width: int,
         ((), "", ""),
     ],
 )
-def test_a_plan_says_whom_it_waits_for(awaits: tuple[Awaited, ...], state: str, said: str) -> None:
-    assert told(plan(), *awaits, state=state)[-1] == said
+def test_a_line_names_the_people_and_events_its_plan_waits_for(
+    awaits: tuple[Awaited, ...], state: str, said: str
+) -> None:
+    assert shown_cells(plan(), *awaits, state=state)[-1] == said
 
 
-def test_a_plan_that_ended_says_why_and_how_long_it_took() -> None:
+def test_an_ended_plan_shows_its_reason_and_its_duration() -> None:
     one = plan(status=PlanStatus.FAILED, reason="no\x1b[2J stock", updated_at=NOW + timedelta(hours=3, minutes=4))
-    shown = told(one, GATE, now=NOW + timedelta(days=9))
+    shown = shown_cells(one, GATE, now=NOW + timedelta(days=9))
     assert shown == ["plan-1", "failed", "3 h", "1.2k", "$0.0123", "goal.given", "no\\x1b[2J stock"]
 
 
-def test_programs_get_no_dollars_where_a_price_is_not_known() -> None:
+def test_an_unknown_price_is_empty_in_a_row_for_programs() -> None:
     one = plan()
     unpriced = replace(line(one), spent=Spent(0, 1, 7, None, 0.5))
     assert row(one, "", unpriced)[-2:] == ("7", "")
 
 
-def test_programs_get_whole_ids_and_numbers() -> None:
+def test_a_row_for_programs_has_whole_ids_and_numbers() -> None:
     one = plan("p" * 36)
     assert row(one, "it sleeps", line(one)) == (
         "p" * 36, "running", "goal.given", "planner", NOW.isoformat(), "it sleeps", "1234", "0.012300",

@@ -1,4 +1,4 @@
-"""The wire schema lets through what the document takes, in the words that providers know; and the way back is exact."""
+"""Wire schemas: every valid value passes, only keywords known to providers are used, and the way back is exact."""
 
 import json
 from collections.abc import Generator
@@ -26,7 +26,7 @@ def strip_wire_nulls(value: Json, document: JsonObject) -> Json:
     return at_once(nulls.strip_wire_nulls(value, document))
 
 
-def nested(levels: int) -> JsonObject:
+def nested_schema(levels: int) -> JsonObject:
     schema: JsonObject = {"type": "string"}
     for _ in range(levels):
         schema = obj({"in": schema}, "in")
@@ -34,7 +34,7 @@ def nested(levels: int) -> JsonObject:
 
 
 def with_every_null(value: Json, schema: Json) -> Json:
-    """As a strict provider must answer: every property, null where there is nothing to say."""
+    """An answer of a strict provider: every property, null for a missing value."""
     if not isinstance(schema, dict):
         return value
     branches = schema.get("anyOf")
@@ -49,7 +49,7 @@ def with_every_null(value: Json, schema: Json) -> Json:
     return value
 
 
-def test_what_every_provider_knows_is_strict() -> None:
+def test_a_schema_within_the_common_subset_is_strict() -> None:
     document = obj(
         {
             "id": {"type": "string", "pattern": "^o-[0-9]+$"},
@@ -90,13 +90,13 @@ def test_what_every_provider_knows_is_strict() -> None:
         ),
     ],
 )
-def test_a_rule_is_said_in_the_words_that_providers_know(given_: JsonObject, shown: JsonObject) -> None:
+def test_a_rule_is_expressed_by_common_keywords_or_in_the_description(given_: JsonObject, shown: JsonObject) -> None:
     wire = wire_of(obj({"x": given_}, "x"))
     assert wire.strict, wire.why
     assert wire.schema["properties"]["x"] == shown
 
 
-def test_alternatives_beside_properties_are_each_complete_and_those_that_only_require_are_said_in_words() -> None:
+def test_alternatives_beside_properties_are_completed_and_required_sets_are_described() -> None:
     kinds: list[Json] = [obj({"kind": {"const": k}, k: {"type": "string"}}, "kind", k) for k in ("card", "iban")]
     wire = wire_of(obj({"pay": obj({"amount": {"type": "number"}}, "amount", oneOf=kinds)}, "pay"))
     assert wire.strict, wire.why
@@ -124,14 +124,14 @@ def test_alternatives_beside_properties_are_each_complete_and_those_that_only_re
         (obj({"x": {"enum": ["v" * 60 + str(n) for n in range(300)]}}), "$: one enum of 300 values"),
     ],
 )
-def test_what_cannot_be_strict_says_why(schema: JsonObject, why: str) -> None:
+def test_a_schema_that_cannot_be_strict_names_the_reason(schema: JsonObject, why: str) -> None:
     wire = wire_of(schema)
     assert not wire.strict
     assert wire.why.startswith(why)
 
 
-def test_nesting_too_deep_is_not_strict_and_then_optional_stays_optional_and_open_stays_open() -> None:
-    schema = nested(11)
+def test_a_schema_nested_too_deep_is_loose_and_keeps_its_optional_and_open_parts() -> None:
+    schema = nested_schema(11)
     assert wire_of(schema).why == "$: 11 levels of nesting, 10 are possible"
     assert wire_of(schema["properties"]["in"]).strict
     loose = obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free")
@@ -165,11 +165,11 @@ def test_nesting_too_deep_is_not_strict_and_then_optional_stays_optional_and_ope
         (obj({"a": {"type": "string"}}), None, None),
     ],
 )
-def test_a_null_goes_where_it_stands_for_nothing(schema: JsonObject, said: Json, meant: Json) -> None:
+def test_a_null_for_a_missing_value_is_removed(schema: JsonObject, said: Json, meant: Json) -> None:
     assert strip_wire_nulls(said, schema) == meant
 
 
-def test_alternatives_are_told_apart_by_their_tags_and_else_by_trying() -> None:
+def test_alternatives_are_chosen_by_their_tag_or_by_validation() -> None:
     tagged = {
         "anyOf": [
             obj({"action": {"const": "a"}, "note": {"type": "string"}}, "action"),
@@ -206,7 +206,7 @@ def test_nulls_of_large_data_are_removed_in_slices(item: JsonObject) -> None:
     assert not list(nulls.strip_wire_nulls({"items": [{"id": 1, "note": None}]}, document))
 
 
-def test_alternatives_within_each_other_are_tried_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_alternatives_are_tried_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
     def count(document: JsonObject, value: Json) -> Generator[int, None, bool]:
@@ -242,7 +242,7 @@ SCHEMAS = objects(
 
 
 @st.composite
-def fitting(draw: st.DrawFn, schema: Any) -> Any:
+def fitting_value(draw: st.DrawFn, schema: Any) -> Any:
     if "enum" in schema:
         return draw(st.sampled_from(schema["enum"]))
     match schema["type"]:
@@ -251,16 +251,16 @@ def fitting(draw: st.DrawFn, schema: Any) -> Any:
         case "integer":
             return draw(st.integers(-5, 5))
         case "array":
-            return draw(st.lists(fitting(schema["items"]), max_size=2))
+            return draw(st.lists(fitting_value(schema["items"]), max_size=2))
         case "object":
             here = [name for name in schema["properties"] if name in schema["required"] or draw(st.booleans())]
-            return {name: draw(fitting(schema["properties"][name])) for name in here}
+            return {name: draw(fitting_value(schema["properties"][name])) for name in here}
         case _:
             return draw(st.none() | st.text(max_size=3))
 
 
-@given(SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema), fitting(schema))))
-def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tuple[JsonObject, Json]) -> None:
+@given(SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema), fitting_value(schema))))
+def test_a_valid_value_fits_the_wire_schema_and_comes_back_unchanged(pair: tuple[JsonObject, Json]) -> None:
     schema, value = pair
     before = json.dumps(schema)
     wire = wire_of(schema)
@@ -270,10 +270,10 @@ def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tup
     back = strip_wire_nulls(shown, schema)
     assert violations(schema, back) == []
     assert strip_wire_nulls(back, schema) == back
-    assert json.dumps(schema) == before, "the document is not changed"
+    assert json.dumps(schema) == before, "the document is unchanged"
 
 
-def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
+def test_decisions_of_the_data_set_pass_the_wire_and_come_back_unchanged() -> None:
     schemas = {row["name"]: row["payload_schema"] for row in rows("plans-dev/events.jsonl")}
     wires = {name: wire_of(schema, held=False, shared=False) for name, schema in schemas.items()}
     assert sum(wire.strict for wire in wires.values()) / len(wires) > 0.95
@@ -289,7 +289,7 @@ def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
     assert checked > 200
 
 
-def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
+def test_recorded_tool_calls_get_their_recorded_verdict() -> None:
     checked = 0
     for row in rows("recordings-dev/tool_call_pairs.jsonl.gz"):
         if row["schema"] is None:
@@ -305,7 +305,7 @@ def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
     assert checked > 200
 
 
-def test_every_real_tool_can_be_shown_and_a_broken_schema_is_an_error_only_when_it_is_used() -> None:
+def test_every_real_tool_has_a_wire_schema_and_a_broken_one_fails_only_on_use() -> None:
     wires = [
         wire_of(row.get("payload_schema") or row["schema"], held=False) for row in rows("registry-dev/events.jsonl.gz")
     ]
@@ -316,13 +316,13 @@ def test_every_real_tool_can_be_shown_and_a_broken_schema_is_an_error_only_when_
         violations(broken, {})
 
 
-def test_real_payloads_fit_the_wire_schema_of_what_they_fit() -> None:
+def test_real_payloads_fit_the_wire_schema_of_their_schema() -> None:
     schemas = {row["event"]: row["schema"] for row in rows("webhooks/schemas.jsonl.gz")}
     checked = 0
     for row in rows("webhooks/payloads.jsonl.gz"):
         schema = schemas[row["event"]]
         wire = wire_of(schema, held=False)
-        # Some timestamps in them are none, which is not the question here; strict schemas are closed, these are not.
+        # Invalid timestamps are out of scope here. Strict schemas are closed; these payloads have extra fields.
         if row["valid"] and not wire.strict and not violations(schema, row["payload"]):
             assert violations(wire.schema, row["payload"]) == [], row["event"]
             checked += 1
@@ -338,7 +338,7 @@ def branch(action: str, **properties: Json) -> JsonObject:
 
 
 def decision(*requests: JsonObject, result: Json = ORDER) -> JsonObject:
-    """The form of a planner's decision: its requests are a definition, used twice."""
+    """The form of a planner's decision, with a definition of its requests used twice."""
     request: JsonObject = {"$ref": "#/$defs/request"}
     steps: list[Json] = [
         request,
@@ -353,7 +353,7 @@ def asks(name: str, data: Json = ORDER) -> JsonObject:
     return branch(f"publish:{name}", data=data)
 
 
-def test_a_definition_is_shown_once_where_a_provider_follows_references() -> None:
+def test_a_definition_stays_a_reference_for_a_provider_that_follows_them() -> None:
     document = decision(asks("a"), asks("b"))
     wire = wire_of(document)
     assert (wire.strict, wire.why) == (True, "")
@@ -372,7 +372,7 @@ def test_a_definition_is_shown_once_where_a_provider_follows_references() -> Non
         (False, OPEN, {"type": "object", "description": AGAIN}),
     ],
 )
-def test_elsewhere_it_is_written_out_at_its_first_use_and_told_in_outline_at_the_next(
+def test_without_references_a_definition_is_expanded_once_and_then_outlined(
     held: bool, data: JsonObject, again: JsonObject
 ) -> None:
     wire = wire_of(decision(asks("a", data), asks("b")), held=held, shared=False)
@@ -385,7 +385,7 @@ def test_elsewhere_it_is_written_out_at_its_first_use_and_told_in_outline_at_the
     assert several["properties"]["requests"]["items"] == outline
 
 
-def test_a_definition_of_another_form_is_written_out_at_every_use() -> None:
+def test_a_definition_of_another_form_is_expanded_at_every_use() -> None:
     size: JsonObject = {"$ref": "#/$defs/size"}
     document: JsonObject = {**obj({"one": size, "two": size}), "$defs": {"size": {"enum": ["s", "m"]}}}
     properties = wire_of(document, held=False, shared=False).schema["properties"]
@@ -393,8 +393,8 @@ def test_a_definition_of_another_form_is_written_out_at_every_use() -> None:
     assert properties["two"]["anyOf"][0] == {"type": "string", "enum": ["s", "m"]}
 
 
-@pytest.mark.parametrize("data", [OPEN, {}, obj({"x": OPEN}), nested(7)])
-def test_a_part_that_nobody_can_be_held_to_is_asked_for_as_text_and_takes_strictness_from_no_other(data: Json) -> None:
+@pytest.mark.parametrize("data", [OPEN, {}, obj({"x": OPEN}), nested_schema(7)])
+def test_a_part_that_cannot_be_strict_becomes_text_and_leaves_the_rest_strict(data: Json) -> None:
     wire = wire_of(decision(asks("a", data), asks("b"), result=OPEN))
     assert (wire.strict, wire.why, len(wire.texts)) == (True, "", 2)
     of_a, of_b = (one["properties"]["data"] for one in wire.schema["$defs"]["request"]["anyOf"])
@@ -406,13 +406,13 @@ def test_a_part_that_nobody_can_be_held_to_is_asked_for_as_text_and_takes_strict
     assert loose.why.startswith(("request|0.data", "$: 11 levels"))
 
 
-def test_a_part_may_be_as_deep_as_its_place_leaves_room() -> None:
-    assert not wire_of(decision(asks("a", nested(6)))).texts
-    assert wire_of(decision(asks("a", nested(7)))).texts
-    assert not wire_of(obj({"data": nested(9)}, "data")).texts
+def test_a_part_may_be_as_deep_as_its_place_allows() -> None:
+    assert not wire_of(decision(asks("a", nested_schema(6)))).texts
+    assert wire_of(decision(asks("a", nested_schema(7)))).texts
+    assert not wire_of(obj({"data": nested_schema(9)}, "data")).texts
 
 
-def test_an_optional_part_that_is_asked_for_as_text_may_be_left_out() -> None:
+def test_an_optional_part_as_text_may_be_left_out() -> None:
     wire = wire_of(obj({"result": OPEN}))
     (text,) = wire.texts
     assert wire.schema["properties"]["result"] == {"anyOf": [text(), {"type": "null"}]}
@@ -425,7 +425,7 @@ def test_a_part_is_rewritten_once() -> None:
     assert first[0] is first[1]
 
 
-def test_the_limits_of_providers_are_those_of_all_parts_together() -> None:
+def test_the_limits_of_providers_count_all_parts_together() -> None:
     def wide(count: int, number: int) -> JsonObject:
         part = obj({f"p{n}": {"type": "string"} for n in range(number)})
         return decision(*(asks(f"e{n}", part) for n in range(count)))
@@ -438,7 +438,7 @@ def test_the_limits_of_providers_are_those_of_all_parts_together() -> None:
         assert is_over is wire_of(document).why.endswith("properties, 5000 are possible")
 
 
-def test_a_document_with_references_of_other_kinds_is_written_out_as_a_whole() -> None:
+def test_a_document_with_other_references_is_expanded_as_a_whole() -> None:
     tree = obj({"data": {"$ref": "#/$defs/node"}, "next": {"$ref": "#/$defs/node"}}, "data", "next")
     node = obj({"id": {"type": "string"}, "below": {"$ref": "#/$defs/node"}}, "id", **CLOSED)
     wire = wire_of({**tree, "$defs": {"node": node}}, held=False)
@@ -446,7 +446,7 @@ def test_a_document_with_references_of_other_kinds_is_written_out_as_a_whole() -
     assert wire.schema["properties"]["next"]["properties"]["id"] == {"type": "string"}
 
 
-def test_what_a_schema_holds_is_counted() -> None:
+def test_a_schemas_properties_characters_and_enums_are_counted() -> None:
     rewriter = Rewriter(strict=True)
     rewriter.rewrite(obj({"ab": {"enum": ["x", "yz"]}, "c": {"type": "array", "items": ORDER}}, "ab"), "$", 0)
     found = rewriter.tally

@@ -1,4 +1,4 @@
-"""What a process tells the others of a transaction."""
+"""Notifications of a transaction to other processes."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ MANY = frozenset(f"{n:040}" for n in range(MOST // 40))
 @pytest.mark.parametrize(
     "news", [Notification(), Notification(FULL), Notification(FULL, is_leaving=True), Notification(is_short=True)]
 )
-def test_what_was_written_is_read_by_others_alone(news: Notification) -> None:
+def test_a_notification_is_read_by_other_processes_only(news: Notification) -> None:
     assert read(write("1", news), "2") == Notification(news.arrival, news.is_leaving)
     assert read(write("1", news), "1") is None
 
@@ -28,22 +28,22 @@ def test_what_was_written_is_read_by_others_alone(news: Notification) -> None:
         (Arrival(frozenset({"a"}), stops=MANY), Arrival(frozenset({"a"}))),
     ],
 )
-def test_what_is_too_long_is_left_out_and_that_is_said(given: Arrival, kept: Arrival) -> None:
+def test_a_notification_too_long_is_shortened_and_marked(given: Arrival, kept: Arrival) -> None:
     written = write("1", Notification(given))
     assert (len(written) < MOST + 50, read(written, "2")) == (True, Notification(kept, is_short=True))
 
 
 @pytest.mark.parametrize("payload", ["", "7", "{", '["by"]'])
-def test_what_cannot_be_read_may_say_anything(payload: str) -> None:
+def test_an_unreadable_notification_counts_as_shortened(payload: str) -> None:
     assert read(payload, "2") == Notification(is_short=True)
 
 
 @pytest.mark.parametrize("payload", ['{"by": "1", "stops": 7, "agents": {"a": 1}}'])
-def test_what_is_of_another_form_says_nothing(payload: str) -> None:
+def test_a_notification_of_another_form_is_empty(payload: str) -> None:
     assert read(payload, "2") == Notification()
 
 
-def test_several_are_told_as_one() -> None:
+def test_several_arrivals_join_into_one() -> None:
     reply = EventEnvelope(id="r", source="s", type="t", topic=EventTopic.ACTION_RESULTS, time=NOW)
     one = Arrival(frozenset({"c"}), {"q-2": reply}, stops=frozenset({"p-2"}))
     assert join([FULL, one]) == Arrival(

@@ -24,11 +24,11 @@ from soorma_ai.assembly import ALL_FEATURES
         ("FROM session INDEXED BY session_user WHERE x = ?", "FROM session  WHERE x = %s"),
     ],
 )
-def test_parameters_are_spelled_as_the_driver_names_them_and_texts_stay(statement: str, spelled: str) -> None:
+def test_parameters_get_the_drivers_form_and_literals_stay(statement: str, spelled: str) -> None:
     assert spell(statement) == spelled
 
 
-def test_what_only_the_other_database_knows_is_in_no_statement_that_makes_a_store() -> None:
+def test_statements_that_create_a_store_have_no_keyword_of_the_other_database() -> None:
     known = [
         word
         for word in ("STRICT,", "WITHOUT ROWID", "VIRTUAL", "AUTOINCREMENT", " REAL ")
@@ -45,7 +45,7 @@ def test_what_only_the_other_database_knows_is_in_no_statement_that_makes_a_stor
         ([("word", 1, 1, 9), ("word", 2, 3, 9)], 2),
         ([("word", 7, 1, 9), ("word", 5, 1, 9)], 5),
     ],
-    ids=["a rare word", "a short memo", "a word that stands there often", "the older one of equals"],
+    ids=["a rare word", "a short memo", "a frequent word", "the older one of equals"],
 )
 def test_memos_are_ranked_by_rare_words_in_short_memos(places: list[tuple[str, int, int, int]], first: int) -> None:
     assert rank(places, 100, 2_000)[0] == first

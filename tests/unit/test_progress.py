@@ -1,4 +1,4 @@
-"""How far plans are: by the rows that decide, in whatever order things came."""
+"""Progress of plans, from stored rows in any order."""
 
 import itertools
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ OPEN, MET, EXPIRED, CLOSED = (
 )
 
 
-def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> EventHandling:
+def handling(*, begun: bool = True, ended: bool = False, dead: bool = False) -> EventHandling:
     return EventHandling("work", "hands", has_begun=begun, has_ended=ended, is_dead=dead)
 
 
@@ -44,24 +44,24 @@ def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Ev
     ("expected", "answer", "taken", "status", "error"),
     [
         (OPEN, None, [], "pending", None),
-        (OPEN, None, [handed(begun=False)], "pending", None),
-        (OPEN, None, [handed()], "running", None),
-        (OPEN, WELL, [handed(ended=True)], "running", None),
-        (MET, WELL, [handed(ended=True)], "completed", None),
+        (OPEN, None, [handling(begun=False)], "pending", None),
+        (OPEN, None, [handling()], "running", None),
+        (OPEN, WELL, [handling(ended=True)], "running", None),
+        (MET, WELL, [handling(ended=True)], "completed", None),
         (MET, None, [], "completed", None),
-        (MET, ILL, [handed(ended=True, dead=True)], "failed", "it is broken"),
+        (MET, ILL, [handling(ended=True, dead=True)], "failed", "it is broken"),
         (MET, STOPPED, [], "cancelled", "no longer wanted"),
-        (EXPIRED, None, [handed()], "timed_out", f"no answer came until {at(3600)}"),
+        (EXPIRED, None, [handling()], "timed_out", f"no answer came until {at(3600)}"),
         (CLOSED, None, [], "cancelled", None),
-        (None, WELL, [handed()], "completed", None),
+        (None, WELL, [handling()], "completed", None),
         (None, ILL, [], "failed", "it is broken"),
-        (None, None, [handed(ended=True)], "completed", None),
-        (None, None, [handed(ended=True), handed(ended=True, dead=True)], "failed", None),
-        (None, None, [handed(ended=True), handed()], "running", None),
+        (None, None, [handling(ended=True)], "completed", None),
+        (None, None, [handling(ended=True), handling(ended=True, dead=True)], "failed", None),
+        (None, None, [handling(ended=True), handling()], "running", None),
         (None, None, [], "pending", None),
     ],
 )
-def test_an_action_is_as_far_as_its_rows_say(
+def test_an_actions_status_follows_its_rows(
     expected: Expectation | None,
     answer: EventEnvelope | None,
     taken: Sequence[EventHandling],
@@ -73,9 +73,9 @@ def test_an_action_is_as_far_as_its_rows_say(
     assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
 
 
-def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None:
+def test_an_action_names_its_requester_its_task_and_its_agents() -> None:
     part = replace(MET, task_id="task", group_id="group")
-    found = action(ASKED, part, WELL, [handed(), replace(handed(), agent="feet")], None)
+    found = action(ASKED, part, WELL, [handling(), replace(handling(), agent="feet")], None)
     assert (found.asked_by, found.agents, found.parent_id, found.group_id) == (
         ASKED.source,
         ("feet", "hands"),
@@ -85,18 +85,18 @@ def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None
     assert (found.requested_at, found.ended_at) == (at(1), at(4))
 
 
-def test_an_action_that_nobody_takes_says_until_when_it_waits() -> None:
+def test_an_untaken_action_has_its_wait() -> None:
     waiting = Untaken("work", "work", "orders", None, PLAN, None, at(1), at(60))
     found = action(ASKED, OPEN, None, [], None, waiting)
     assert (found.status, found.untaken) == ("pending", waiting)
 
 
-def test_requests_are_those_of_the_plan_and_of_no_other() -> None:
+def test_only_a_plans_own_requests_are_its_actions() -> None:
     other = event("other", 2, because=GOAL, plan_id="child")
     assert requests_of(PLAN, [ASKED, other, WELL]) == [ASKED]
 
 
-def test_of_several_replies_the_first_counts() -> None:
+def test_the_first_of_several_replies_counts() -> None:
     assert replies_by_key([WELL, ILL, ASKED])["work", "work.completed"] is WELL
 
 
@@ -106,7 +106,7 @@ def report(seconds: float, **data: object) -> EventEnvelope:
     return made.model_copy(update={"topic": EventTopic.SYSTEM_EVENTS, "data": given})
 
 
-def test_the_latest_report_counts_whatever_came_last_and_what_is_none_does_not() -> None:
+def test_the_latest_report_counts_in_any_order_of_arrival_and_an_invalid_one_never() -> None:
     reports = [report(2), report(5, message="half"), report(3)]
     strange = [report(8, progress="half"), report(9, progress=True), report(7, task_id=5), ASKED]
     for events in itertools.permutations(reports):
@@ -114,7 +114,7 @@ def test_the_latest_report_counts_whatever_came_last_and_what_is_none_does_not()
         assert (found.progress, found.message, found.at) == (0.5, "half", at(5))
 
 
-def test_progress_counts_every_status_and_a_late_report_moves_none() -> None:
+def test_progress_counts_every_status_and_a_late_report_changes_none() -> None:
     done = action(ASKED, MET, WELL, (), reports_of([report(9)]).get(ASKED.id))
     waits = action(event("more", 2, because=GOAL), None, None, (), None)
     found = progress(plan(), [done, waits])
@@ -123,13 +123,13 @@ def test_progress_counts_every_status_and_a_late_report_moves_none() -> None:
     assert [(one, report.progress) for one, report in found.reports.items()] == [("work", 0.9)]
 
 
-def test_a_group_tells_what_came_and_what_may_still_come() -> None:
+def test_a_group_counts_its_replies_and_names_the_missing_ones() -> None:
     members = [replace(one, id=name, task_id="task") for name, one in (("a", MET), ("b", OPEN), ("c", EXPIRED))]
     found = group("g", members, [])
     assert (found.task_id, found.total, found.came, found.missing) == ("task", 3, 1, ("b",))
 
 
-def test_the_timeline_is_in_the_order_of_time_and_holds_what_followed_from_what() -> None:
+def test_the_timeline_is_in_order_of_time_with_requests_replies_and_the_end() -> None:
     story = Story()
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
     story.step(StepKind.PUBLISHED, 1, "work", "work", to="work")
@@ -140,7 +140,7 @@ def test_the_timeline_is_in_the_order_of_time_and_holds_what_followed_from_what(
     assert [entry.kind for entry in entries if entry.kind != "turn"] == ["request", "reply", "end"]
 
 
-def test_a_tree_has_each_plan_below_its_parent_in_the_order_they_began() -> None:
+def test_a_tree_has_each_plan_below_its_parent_in_order_of_creation() -> None:
     root, first, inner = plan(), plan(plan_id="b", parent_plan_id="p-1"), plan(plan_id="c", parent_plan_id="b")
     second = plan(plan_id="a", parent_plan_id="p-1", created_at=at(5))
     node = tree(root, [second, inner, root, first])

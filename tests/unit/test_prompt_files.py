@@ -1,4 +1,4 @@
-"""A prompt is rendered from its file: the block that stays the same is filled once for the same inputs."""
+"""Prompts rendered from files, with a cache for the system block."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def files(folder: Path, system: str, user: str = "{{ work }}") -> PromptFiles:
     return PromptFiles(folder)
 
 
-def test_the_block_of_the_system_is_filled_once_for_the_same_inputs(tmp_path: Path) -> None:
+def test_the_system_block_is_rendered_once_for_equal_inputs(tmp_path: Path) -> None:
     prompts = files(tmp_path, "You are {{ who }}.{% if rules %} Rules: {{ rules }}{% endif %}\n")
     one, other, third = (
         prompts.render("own", {"who": who, "rules": "", "work": {"n": number}}).parts
@@ -27,7 +27,7 @@ def test_the_block_of_the_system_is_filled_once_for_the_same_inputs(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("first", "second"), [(True, 1), (1, 1.0), ([1], [2]), ({"a": 1}, {"a": 2})])
-def test_equal_inputs_of_other_types_and_changed_lists_are_other_inputs(
+def test_equal_inputs_of_other_types_and_changed_lists_render_again(
     tmp_path: Path, first: object, second: object
 ) -> None:
     prompts = files(tmp_path, "{{ rules }}")
@@ -35,14 +35,14 @@ def test_equal_inputs_of_other_types_and_changed_lists_are_other_inputs(
     assert texts == [str(first), str(second)]
 
 
-def test_a_block_with_more_than_inputs_is_filled_each_time(tmp_path: Path) -> None:
+def test_a_block_with_other_expressions_is_rendered_each_time(tmp_path: Path) -> None:
     prompts = files(tmp_path, "{{ range(3) | list }} {% set n = 2 %}{{ n }}{{ who }}")
     inputs = {"who": "!", "rules": "", "work": ""}
     assert prompts.render("own", inputs).parts["system"] == prompts.render("own", inputs).parts["system"]
     assert prompts.render("own", inputs).parts["system"] == "[0, 1, 2] 2!"
 
 
-def test_a_kept_template_is_filled_as_it_was_and_a_fault_in_it_is_a_fault_of_configuration() -> None:
+def test_a_stored_template_is_rendered_and_a_fault_in_it_is_a_config_error() -> None:
     blocks = "{% block system %}{{ who }}{% endblock %}{% block user %}{{ who }}?{% endblock %}"
     assert PromptFiles().fill(blocks, {"who": "Ada"}) == {"system": "Ada", "user": "Ada?"}
     with pytest.raises(ConfigError, match="cannot be filled"):

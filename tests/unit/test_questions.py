@@ -1,4 +1,4 @@
-"""Questions as they are told: urgency, what an answer leads to, what became of it, and earlier answers."""
+"""Questions as people see them: urgency, consequences of an answer, state, earlier answers."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ GATE = Expectation(
 )
 
 
-def answered(decision: AnswerDecision, payload: dict[str, object] | None = None) -> Expectation:
+def answered_gate(decision: AnswerDecision, payload: dict[str, object] | None = None) -> Expectation:
     answer = Answer("a", payload or {}, decision, "ann", NOW)  # type: ignore[arg-type]
     return replace(GATE, status=ExpectationStatus.MET, answer=answer)
 
@@ -53,7 +53,7 @@ def answered(decision: AnswerDecision, payload: dict[str, object] | None = None)
         (10, -5, Urgency.OVER),
     ],
 )
-def test_a_question_is_urgent_in_its_last_fifth_and_no_longer_than_an_hour(
+def test_a_question_is_urgent_in_the_last_fifth_of_its_time_and_at_most_an_hour(
     minutes: int | None, left: int, word: Urgency
 ) -> None:
     deadline = None if minutes is None else NOW + timedelta(minutes=minutes)
@@ -61,7 +61,7 @@ def test_a_question_is_urgent_in_its_last_fifth_and_no_longer_than_an_hour(
     assert urgency(NOW, deadline, now) is word
 
 
-def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
+def test_the_consequences_of_a_yes_a_no_and_silence_are_named() -> None:
     told = consequences(GATE)
     assert told.yes.startswith("pay is published with exactly this payload")
     assert "orders gets your reason" in told.no
@@ -80,22 +80,22 @@ def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
     ("asked", "words"),
     [
         (GATE, ""),
-        (answered(AnswerDecision.EDIT), "ann approved this with changes"),
-        (answered(AnswerDecision.REJECT), "ann rejected this"),
+        (answered_gate(AnswerDecision.EDIT), "ann approved this with changes"),
+        (answered_gate(AnswerDecision.REJECT), "ann rejected this"),
         (replace(GATE, status=ExpectationStatus.MET), "Closed: the event pay came instead of an answer"),
         (replace(GATE, status=ExpectationStatus.CLOSED), "Withdrawn: the requester continued without it, or ended"),
         (replace(GATE, status=ExpectationStatus.EXPIRED), "Expired without an answer"),
         (replace(GATE, deadline=NOW), "Expired without an answer"),
     ],
 )
-def test_what_became_of_a_question_is_told_in_words(asked: Expectation, words: str) -> None:
+def test_the_state_of_a_question_is_described(asked: Expectation, words: str) -> None:
     found = question_state(asked, NOW)
     assert (found.is_open, found.words) == (not words, words)
 
 
-def test_earlier_answers_are_counted_and_the_last_yes_is_what_is_compared_with() -> None:
-    edited = answered(AnswerDecision.EDIT, {"data": {"amount": 2}})
-    all_of_them = [answered(AnswerDecision.REJECT), edited, answered(AnswerDecision.APPROVE), GATE]
+def test_earlier_answers_are_counted_with_the_last_approved_payload() -> None:
+    edited = answered_gate(AnswerDecision.EDIT, {"data": {"amount": 2}})
+    all_of_them = [answered_gate(AnswerDecision.REJECT), edited, answered_gate(AnswerDecision.APPROVE), GATE]
     assert count_answers(all_of_them) == AnswerCounts(1, 1, 1, {"amount": 2}, "ann", NOW)
-    assert count_answers([answered(AnswerDecision.APPROVE)]).last_payload == {"amount": 1}
+    assert count_answers([answered_gate(AnswerDecision.APPROVE)]).last_payload == {"amount": 1}
     assert count_answers([]) == AnswerCounts()

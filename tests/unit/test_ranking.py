@@ -1,4 +1,4 @@
-"""What a decision is likely to take: by the words of its goal, and shared among the agents behind it."""
+"""Ranking of choices by the words of a goal, with fair shares among agents."""
 
 import pytest
 from msgspec.structs import replace
@@ -33,21 +33,21 @@ OFFER = Offer(EVENTS, (Delegate("band", EVENTS[2]),))
         ("weigh this parcel", "", "Songs are all that matters.", "publish:parcel.weigh"),
     ],
 )
-def test_what_the_goal_what_happened_and_the_owner_speak_of_is_likely(
+def test_goal_then_event_then_instructions_rank_a_choice(
     goal: str, happened: str, instructions: str, first: str
 ) -> None:
-    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger(happened))
+    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger("It came.", data={"note": happened}))
     assert rank(OFFER, query_about(occasion, instructions))[0] == first
 
 
-def test_words_of_every_language_are_found() -> None:
+def test_words_of_every_language_match() -> None:
     offer = Offer((*EVENTS, EventDefinition(event_name="a.b", description="Ein Päckchen für Müller wägen.")))
     occasion = Occasion(replace(plan(), goal_data={"wish": "Päckchen"}), Trigger(""))
     assert rank(offer, query_about(occasion, ""))[0] == "publish:a.b"
     assert rank(offer, query_about_state({"wish": "Päckchen"}, "")) == ["publish:a.b"]
 
 
-def test_outside_of_a_plan_its_author_tells_what_is_likely() -> None:
+def test_a_choice_outside_a_plan_is_ranked_by_its_state_then_by_instructions() -> None:
     def about(state: JsonObject) -> list[str]:
         return rank(OFFER, query_about_state(state, "Songs are all that matters."))
 
@@ -55,12 +55,12 @@ def test_outside_of_a_plan_its_author_tells_what_is_likely() -> None:
     assert about({"now": "?"})[0] == "delegate:band/song.play"
 
 
-def test_a_model_finds_by_its_own_words_events_and_goals_alike() -> None:
+def test_a_search_by_words_finds_events_and_goals() -> None:
     assert rank(OFFER, "play songs") == ["delegate:band/song.play", "publish:song.play"]
     assert rank(OFFER, "zebra") == []
 
 
-def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
+def test_choices_used_in_a_plan_are_listed_newest_first() -> None:
     def step(kind: StepKind, name: str) -> StepLines:
         return StepLines(Step("p-1", 0, kind, NOW, name))
 
@@ -69,12 +69,12 @@ def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
     assert choices_of(history, OFFER) == ["delegate:band/song.play", "publish:song.play", "publish:lamp.dim"]
 
 
-def test_what_is_found_by_its_meaning_counts_as_what_is_found_by_words() -> None:
+def test_matches_by_meaning_count_beside_matches_by_words() -> None:
     assert rank(OFFER, "play songs", ["lamp.dim"])[0] in ("publish:lamp.dim", "delegate:band/song.play")
     assert rank(OFFER, "zebra", ["lamp.dim"]) == ["publish:lamp.dim"]
 
 
-def test_an_agent_that_floods_an_offer_leaves_room_for_others() -> None:
+def test_an_agent_with_very_many_events_leaves_room_for_others() -> None:
     flood = tuple(
         EventDefinition(event_name=f"parcel.weigh.{n}", description="Weigh a parcel on the scales.") for n in range(900)
     )
@@ -84,12 +84,12 @@ def test_an_agent_that_floods_an_offer_leaves_room_for_others() -> None:
 
 
 def offer_of(counts: dict[str, int]) -> Offer:
-    """Return an offer with so many events of each agent."""
+    """Return an offer with a number of events for each agent."""
     agents = {f"{agent}.{number:03}": agent for agent, count in counts.items() for number in range(count)}
     return Offer(tuple(EventDefinition(event_name=name) for name in agents), agents=agents)
 
 
-def test_an_agent_in_use_brings_its_other_choices_the_likely_ones_first() -> None:
+def test_an_agent_in_use_adds_its_other_choices_best_ranked_first() -> None:
     offer = offer_of({"phone": 4, "bank": 3, "shop": 2})
     ranked = ["publish:shop.000", "publish:phone.002", "publish:bank.001", "publish:phone.000"]
     near = choices_near(ranked, ["publish:phone.000", "publish:bank.000"], offer)
@@ -104,6 +104,6 @@ def test_an_agent_in_use_brings_its_other_choices_the_likely_ones_first() -> Non
 
 
 @pytest.mark.parametrize(("more", "found"), [(0, MOST_OF_AGENT_IN_USE - 1), (1, 0)])
-def test_an_agent_with_very_many_choices_brings_none(more: int, found: int) -> None:
+def test_an_agent_in_use_with_very_many_choices_adds_none(more: int, found: int) -> None:
     offer = offer_of({"gateway": MOST_OF_AGENT_IN_USE + more})
     assert len(choices_near([], ["publish:gateway.000"], offer)) == found

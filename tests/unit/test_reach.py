@@ -1,4 +1,4 @@
-"""What leads nowhere, or back, by what agents take and make; and the graph of it."""
+"""Dead ends and circles among registered events, and the graph of the registry."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from unit.kit import event
 FACTS, RESULTS = EventTopic.BUSINESS_FACTS, EventTopic.ACTION_RESULTS
 
 
-def registered(
+def registration_of(
     said: str, topic: EventTopic = EventTopic.ACTION_REQUESTS, kind: AgentKind = AgentKind.TOOL
 ) -> RegisteredEvent:
     """`"stock takes order.placed"`."""
@@ -24,10 +24,10 @@ def registered(
 
 
 def fact(said: str) -> RegisteredEvent:
-    return registered(said, FACTS)
+    return registration_of(said, FACTS)
 
 
-def found(problem: EventFault, *events: str) -> EventFinding:
+def finding(problem: EventFault, *events: str) -> EventFinding:
     """`"order.placed shop till"`: an event and its agents."""
     parts = [event.split() for event in events]
     return EventFinding(problem, tuple(FoundEvent(part[0], tuple(part[1:])) for part in parts))
@@ -37,27 +37,35 @@ def found(problem: EventFault, *events: str) -> EventFinding:
     ("events", "live", "findings"),
     [
         ([], (), []),
-        ([registered("stock takes reserve"), registered("shop makes reserve")], (), []),
-        ([registered("shop makes reserve")], (), [found(EventFault.NOBODY_TAKES, "reserve shop")]),
-        ([registered("stock takes reserve")], ("stock",), []),
-        ([registered("stock takes reserve")], ("shop",), [found(EventFault.NOBODY_TAKES, "reserve stock")]),
-        ([registered("orders goals place")], ("shop",), [found(EventFault.NOBODY_PURSUES, "place orders")]),
-        ([registered("orders goals place")], (), []),
-        ([fact("shop makes placed")], (), [found(EventFault.UNHEARD, "placed shop")]),
+        ([registration_of("stock takes reserve"), registration_of("shop makes reserve")], (), []),
+        ([registration_of("shop makes reserve")], (), [finding(EventFault.NOBODY_TAKES, "reserve shop")]),
+        ([registration_of("stock takes reserve")], ("stock",), []),
+        ([registration_of("stock takes reserve")], ("shop",), [finding(EventFault.NOBODY_TAKES, "reserve stock")]),
+        ([registration_of("orders goals place")], ("shop",), [finding(EventFault.NOBODY_PURSUES, "place orders")]),
+        ([registration_of("orders goals place")], (), []),
+        ([fact("shop makes placed")], (), [finding(EventFault.UNHEARD, "placed shop")]),
         ([fact("shop makes placed"), fact("till takes placed")], (), []),
         ([fact("shop makes placed"), fact("orders awaits placed")], (), []),
-        ([registered("stock makes done", RESULTS)], (), []),
-        ([fact("a takes x"), fact("a makes x")], (), [found(EventFault.CIRCLE, "x a")]),
+        ([registration_of("stock makes done", RESULTS)], (), []),
+        ([fact("a takes x"), fact("a makes x")], (), [finding(EventFault.CIRCLE, "x a")]),
         (
             [fact("a takes x"), fact("a makes y"), fact("b takes y"), fact("b makes x")],
             (),
-            [found(EventFault.CIRCLE, "x b", "y a")],
+            [finding(EventFault.CIRCLE, "x b", "y a")],
         ),
-        ([registered("a takes x"), registered("a makes y", RESULTS), registered("b takes y", RESULTS)], (), []),
+        (
+            [
+                registration_of("a takes x"),
+                registration_of("a makes y", RESULTS),
+                registration_of("b takes y", RESULTS),
+            ],
+            (),
+            [],
+        ),
         ([fact("a makes x"), fact("b takes x"), fact("b makes y"), fact("c takes y")], (), []),
     ],
 )
-def test_what_leads_nowhere_or_back_is_found(
+def test_dead_ends_and_circles_are_found(
     events: list[RegisteredEvent], live: tuple[str, ...], findings: list[EventFinding]
 ) -> None:
     assert check_reach(events, live) == check_reach(events[::-1], live) == findings
@@ -72,32 +80,32 @@ def test_a_long_circle_is_found_without_recursion() -> None:
     assert (circle.problem, len(circle.events)) == (EventFault.CIRCLE, many)
 
 
-def test_what_agents_were_seen_to_ask_for_closes_a_circle_and_a_clients_request_does_not() -> None:
-    """Nothing declares whom a worker delegates to."""
-    workers = [registered("ping takes ping"), registered("pong takes pong")]
+def test_published_requests_of_agents_close_a_circle_and_a_clients_do_not() -> None:
+    """No registration names the delegations of a worker."""
+    workers = [registration_of("ping takes ping"), registration_of("pong takes pong")]
     seen = [
         event("ping", topic="action-requests", source="pong"),
         event("pong", topic="action-requests", source="ping"),
     ]
-    assert check_reach(workers, published=seen) == [found(EventFault.CIRCLE, "ping pong", "pong ping")]
+    assert check_reach(workers, published=seen) == [finding(EventFault.CIRCLE, "ping pong", "pong ping")]
     of_a_client = [one.model_copy(update={"source": "client"}) for one in seen]
     assert check_reach(workers, published=of_a_client) == []
 
 
-def test_each_problem_has_its_advice_and_what_may_be_meant_is_a_note() -> None:
+def test_every_fault_has_advice_and_possible_intentions_are_notes() -> None:
     assert set(ADVICE) == set(EventFault)
     assert [problem for problem in EventFault if problem.is_note] == [EventFault.UNHEARD, EventFault.CIRCLE]
-    findings = [found(EventFault.CIRCLE, "x a"), found(EventFault.NOBODY_TAKES, "y b")]
+    findings = [finding(EventFault.CIRCLE, "x a"), finding(EventFault.NOBODY_TAKES, "y b")]
     assert list(by_problem(findings)) == [EventFault.NOBODY_TAKES, EventFault.CIRCLE]
 
 
 SHOP = [
-    registered("orders goals place", kind=AgentKind.PLANNER),
-    registered("stock takes reserve"),
-    registered("stock makes reserve.done", RESULTS),
+    registration_of("orders goals place", kind=AgentKind.PLANNER),
+    registration_of("stock takes reserve"),
+    registration_of("stock makes reserve.done", RESULTS),
     fact("stock makes low"),
     fact("buyer takes low"),
-    registered("buyer makes lost"),
+    registration_of("buyer makes lost"),
 ]
 
 
@@ -107,7 +115,7 @@ def edges(events: list[RegisteredEvent]) -> list[tuple[str, str, str]]:
     return [(names[edge.source], names[edge.target], str(edge.kind)) for edge in graph.edges]
 
 
-def test_a_planner_may_ask_for_what_others_take_and_results_go_to_who_asked() -> None:
+def test_a_planner_may_request_any_taken_event_and_results_go_to_the_requester() -> None:
     assert edges(SHOP) == [
         ("place", "orders", "cause"),
         ("reserve", "stock", "cause"),
@@ -118,13 +126,13 @@ def test_a_planner_may_ask_for_what_others_take_and_results_go_to_who_asked() ->
     ]
 
 
-def test_of_several_planners_one_node_asks_for_all() -> None:
-    graph = graph_of_registry([*SHOP, registered("plans goals plan", kind=AgentKind.PLANNER)], {"orders"})
+def test_several_planners_share_one_node_for_requests() -> None:
+    graph = graph_of_registry([*SHOP, registration_of("plans goals plan", kind=AgentKind.PLANNER)], {"orders"})
     assert [edge.target for edge in graph.edges if edge.source == ANY_PLANNER] == ["event action-requests reserve"]
     assert len([edge for edge in graph.edges if edge.target == ANY_PLANNER and edge.kind is EdgeKind.MAYBE]) == 2
 
 
-def test_who_is_gone_and_what_is_wrong_are_marked() -> None:
+def test_gone_agents_and_faulty_events_are_marked() -> None:
     nodes = {
         node.label: node for node in graph_of_registry(SHOP, {"orders", "stock"}, marks_of(check_reach(SHOP))).nodes
     }

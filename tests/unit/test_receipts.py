@@ -1,4 +1,4 @@
-"""Receipts between stores: how long one is waited for, what it may say, and what is told when none comes."""
+"""Receipts between stores: pauses between copies, content, and the notice of silence."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ REQUEST = event("part.make", id="r-1", topic="action-requests", source="orders",
 BOX = Put(mailbox_of("there"), "r-1")
 
 
-def test_the_pauses_grow_and_stay_below_five_minutes() -> None:
+def test_pauses_between_copies_grow_up_to_five_minutes() -> None:
     pauses = [pause_before_next(posts).total_seconds() for posts in range(1, 12)]
     assert pauses[:4] == [2, 4, 8, 16]
     assert pauses == sorted(pauses) and pauses[-1] == 300
@@ -43,7 +43,7 @@ def test_the_pauses_grow_and_stay_below_five_minutes() -> None:
         (1, NOW + 2 * HOUR, True, False),
         (9, NOW + LONGEST_WAIT, True, True),
     ],
-    ids=["it was never sent", "its deadline", "before that", "a reply", "a reply after seven days"],
+    ids=["never sent", "at its deadline", "before its deadline", "a reply", "a reply after seven days"],
 )
 def test_a_request_is_sent_again_until_its_deadline_and_a_reply_for_seven_days(
     posts: int, at: Any, is_reply: bool, wanted: bool
@@ -61,7 +61,7 @@ def test_the_notice_of_silence_is_due_after_five_minutes_or_at_the_deadline(dead
     told = put.timer.event
     assert (put.timer.id, put.timer.due, told.time) == (timer_of_silence("there", "r-1"), due, due)
     assert (told.type, told.source, told.causation_id, told.answers) == (REQUEST_UNKNOWN, SYSTEM, "r-1", None)
-    assert told.correlation_id is None, "it is a notice and meets no expectation"
+    assert told.correlation_id is None, "a notice meets no expectation"
     assert (told.plan_id, told.data["store"], told.data["status"]) == (LINEAGE.plan_id, "there", "unknown")
 
 
@@ -69,7 +69,7 @@ def test_no_timer_is_set_for_an_agent_of_this_store() -> None:
     assert watch(Put("worker", "r-1"), REQUEST, NOW) == Put("worker", "r-1")
 
 
-def test_a_request_that_arrives_in_a_mailbox_sets_the_timer() -> None:
+def test_a_request_in_a_mailbox_sets_its_timer_of_silence() -> None:
     near, far = arrive(EventTargets((Put("worker", "r-1"), BOX)), NamedRows(), REQUEST, NOW)
     assert isinstance(near, Put) and near.timer is None
     assert isinstance(far, Put) and far.timer is not None
@@ -101,6 +101,6 @@ def test_receipts_are_one_event_for_each_store_and_tenant() -> None:
     ],
     ids=["another topic", "text", "numbers", "no reason", "too many"],
 )
-def test_a_receipt_that_is_none_is_refused(topic: str, data: Any) -> None:
+def test_an_invalid_receipt_is_refused(topic: str, data: Any) -> None:
     with pytest.raises(RemoteProtocolError, match="not a receipt"):
         read_receipt(event(RECEIPT, topic=topic).model_copy(update={"data": data}))

@@ -1,4 +1,4 @@
-"""A record is read and written by pydantic as a dataclass of the same fields is."""
+"""Records behave in pydantic like dataclasses of the same fields."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ TREES: TypeAdapter[Tree] = TypeAdapter(Tree)
 TALL = Tree(height=7, leaf=Leaf(NOON, (Leaf(NOON),)), names={"a": "b"})
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_record_survives_a_round_trip() -> None:
     assert TREES.validate_json(TREES.dump_json(TALL)) == TALL
 
 
-def test_what_is_as_by_default_can_be_left_out() -> None:
+def test_defaults_of_a_record_can_be_left_out() -> None:
     assert TREES.dump_json(Tree(height=7), exclude_defaults=True) == b'{"height":7}'
     assert TREES.dump_json(TALL, exclude={"leaf", "names"}) == b'{"height":7}'
 
 
-def test_a_record_in_a_model_is_taken_as_it_is() -> None:
+def test_a_record_in_a_model_is_not_copied() -> None:
     assert Garden(tree=TALL).tree is TALL
     assert Garden.model_validate_json(Garden(tree=TALL).model_dump_json()) == Garden(tree=TALL)
 
@@ -68,7 +68,7 @@ def test_a_record_in_a_model_is_taken_as_it_is() -> None:
         ([], (), "dataclass_type"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_place(given: Any, place: tuple[str | int, ...], fault: str) -> None:
+def test_an_invalid_field_is_reported_with_its_place(given: Any, place: tuple[str | int, ...], fault: str) -> None:
     with pytest.raises(ValidationError) as refused:
         TREES.validate_python(given)
     assert [(one["loc"], one["type"]) for one in refused.value.errors()] == [(place, fault)]
@@ -90,12 +90,12 @@ class Struct(Record, frozen=True):
 
 
 @pytest.mark.parametrize("mode", ["validation", "serialization"])
-def test_its_schema_is_that_of_a_dataclass(mode: Any) -> None:
+def test_a_records_schema_is_that_of_a_dataclass(mode: Any) -> None:
     plain, record = (TypeAdapter[Any](kind).json_schema(mode=mode) for kind in (Plain, Struct))
     assert record == plain | {"title": "Struct"}
 
 
-def test_what_holds_records_is_made_plain() -> None:
+def test_a_list_of_records_is_serialized_through_the_fallback() -> None:
     assert to_jsonable_python([TALL.leaf], fallback=plain) == [
         {"at": "2026-05-04T12:00:00Z", "leaves": [{"at": "2026-05-04T12:00:00Z", "leaves": []}]}
     ]
@@ -109,5 +109,5 @@ class Strict(BaseModel):
     leaf: Leaf
 
 
-def test_a_strict_reader_of_json_reads_a_record_as_json() -> None:
+def test_a_strict_model_reads_a_record_from_json() -> None:
     assert Strict.model_validate_json('{"leaf":{"at":"2026-05-04T12:00:00Z"}}').leaf == Leaf(NOON)

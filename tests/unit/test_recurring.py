@@ -1,4 +1,4 @@
-"""When a goal that comes again is due, and what brings it."""
+"""Recurring goals: their next time, and their timers."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -34,19 +34,19 @@ def at(text: str) -> datetime:
         (HOURLY, "2026-03-02T09:00", "2026-03-02T08:00", "2026-03-02T10:00"),
     ],
 )
-def test_the_next_moment_is_after_now_and_missed_ones_come_to_nothing(
+def test_the_next_time_is_after_now_and_missed_times_are_skipped(
     goal: Recurrence, due: str, now: str, following: str
 ) -> None:
     assert next_due(goal, at(due), at(now)) == at(following)
 
 
 @pytest.mark.parametrize("when", ["", "hello", "61 * * * *", "0 0 31 2 *", "* * * *", timedelta(0), timedelta(days=-1)])
-def test_what_is_no_moment_is_told_with_what_is(when: Any) -> None:
+def test_an_invalid_schedule_is_refused_with_the_valid_forms(when: Any) -> None:
     with pytest.raises(ConfigError, match=r"planner clerk: every\(.*; give"):
         check_schedule(replace(DAILY, when=when), at("2026-03-02T09:00"))
 
 
-def test_the_timer_sends_the_goal_to_its_planner_as_nobodys() -> None:
+def test_the_timer_sends_the_goal_to_its_planner_without_a_user() -> None:
     timer = timer_for(DAILY, at("2026-03-03T09:00"))
     event = timer.event
     assert (timer.id, timer.due, timer.guards, timer.series) == (DAILY.id, at("2026-03-03T09:00"), None, None)
@@ -65,10 +65,10 @@ def test_the_timer_sends_the_goal_to_its_planner_as_nobodys() -> None:
     "change",
     [{"when": "1 9 * * *"}, {"when": timedelta(1)}, {"goal": "x"}, {"data": {}}, {"zone": BERLIN}, {"agent": "clerk:"}],
 )
-def test_another_schedule_is_another_timer(change: dict[str, Any]) -> None:
+def test_a_changed_schedule_has_another_timer(change: dict[str, Any]) -> None:
     assert replace(DAILY, **change).id != DAILY.id
 
 
-def test_the_timers_of_an_agent_are_no_others() -> None:
+def test_timers_of_an_agent_are_told_apart_from_those_of_a_longer_name() -> None:
     assert DAILY.id.startswith(timers_of("clerk"))
     assert not replace(DAILY, agent="clerk:two").id.startswith(timers_of("clerk"))

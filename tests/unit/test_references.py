@@ -1,4 +1,4 @@
-"""References to results: what they mean, what they do not mean, and what they may cost."""
+"""References to results: their values, their faults, their limits."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def steps_of(data: dict[str, Json]) -> set[int]:
     return steps_referred_to(PlannerDecision(next_action=PublishAction(event_type="part.asked", data=data)))
 
 
-def meant(text: str, **beside: Json) -> dict[str, Json]:
+def reference_to(text: str, **beside: Json) -> dict[str, Json]:
     return {FROM: text, **beside}
 
 
@@ -68,14 +68,14 @@ def meant(text: str, **beside: Json) -> dict[str, Json]:
         ("step0.result.order_id", "A1"),
     ],
 )
-def test_a_reference_means_what_its_path_leads_to(text: str, value: Json) -> None:
+def test_a_reference_stands_for_the_value_at_its_path(text: str, value: Json) -> None:
     assert look_up(parse_reference(text), RESULTS) == value
-    assert resolve({"data": [meant(text)]}, RESULTS) == {"data": [value]}
+    assert resolve({"data": [reference_to(text)]}, RESULTS) == {"data": [value]}
     assert slice_of(parse_reference(text), RESULTS, 1_000) == value
 
 
 @given(st.integers(0, 10**9 - 1), st.lists(st.text(max_size=5) | st.integers(0, 99).map(str), max_size=5))
-def test_every_reference_can_be_written_and_is_read_as_it_was(step: int, path: list[str]) -> None:
+def test_every_reference_survives_a_round_trip(step: int, path: list[str]) -> None:
     reference = Reference(step, tuple(path))
     assert parse_reference(str(reference)) == reference
 
@@ -98,9 +98,9 @@ def test_every_reference_can_be_written_and_is_read_as_it_was(step: int, path: l
         ("step14.result.x", "step14.result is an object without keys"),
     ],
 )
-def test_where_a_path_leads_nowhere_it_is_said_how_far_it_leads_and_what_is_there(text: str, said: str) -> None:
+def test_a_path_to_nowhere_names_its_last_valid_part_and_the_value_there(text: str, said: str) -> None:
     with pytest.raises(PayloadMismatch) as refused:
-        resolve([meant(text)], RESULTS)
+        resolve([reference_to(text)], RESULTS)
     assert said in str(refused.value)
 
 
@@ -122,24 +122,24 @@ def test_where_a_path_leads_nowhere_it_is_said_how_far_it_leads_and_what_is_ther
         "step3.result\n.id",
     ],
 )
-def test_what_is_meant_as_a_reference_and_written_wrong_is_refused(text: str) -> None:
-    for refusing in (lambda: resolve(meant(text), RESULTS), lambda: steps_of({"a": [meant(text)]})):
+def test_a_malformed_reference_is_refused(text: str) -> None:
+    for refusing in (lambda: resolve(reference_to(text), RESULTS), lambda: steps_of({"a": [reference_to(text)]})):
         with pytest.raises(MalformedDecision, match=r"step<number>\.result|JSON's spelling"):
             refusing()
 
 
 def test_a_key_beside_a_reference_is_refused_and_named() -> None:
     with pytest.raises(MalformedDecision, match='stands beside "to", "unit"'):
-        resolve({"range": meant("step3.result.total", unit="EUR", to=9)}, RESULTS)
+        resolve({"range": reference_to("step3.result.total", unit="EUR", to=9)}, RESULTS)
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        meant("2026-11-01", to="2026-11-30"),
-        meant("2026-11-01"),
-        meant("steps of the house"),
-        meant("stepmother.result"),
+        reference_to("2026-11-01", to="2026-11-30"),
+        reference_to("2026-11-01"),
+        reference_to("steps of the house"),
+        reference_to("stepmother.result"),
         {FROM: 3},
         {FROM: ["step3.result"]},
         {"from": "step3.result"},
@@ -148,55 +148,58 @@ def test_a_key_beside_a_reference_is_refused_and_named() -> None:
         {},
     ],
 )
-def test_a_field_that_is_really_called_so_stays_as_it_is(data: Json) -> None:
+def test_a_field_named_like_a_reference_is_unchanged(data: Json) -> None:
     assert steps_of({"data": data}) == set()
     assert resolve({"data": data}, RESULTS) == {"data": data}
 
 
-def test_the_steps_that_a_payload_refers_to_are_known_before_they_are_read() -> None:
+def test_the_steps_of_a_payloads_references_are_known_before_their_results() -> None:
     payload: dict[str, Json] = {
-        "a": meant("step3.result"),
-        "b": [meant("step12.result"), {"c": meant("step3.result.total")}],
+        "a": reference_to("step3.result"),
+        "b": [reference_to("step12.result"), {"c": reference_to("step3.result.total")}],
     }
     assert steps_of(payload) == {3, 12}
 
 
-def test_what_stands_in_a_result_is_never_followed() -> None:
-    """Else an agent could have the model's next request carry what another one said."""
-    planted: dict[int, Json] = {**RESULTS, 5: {"note": meant("step3.result"), "deep": [meant("step3.result", x=1)]}}
-    assert resolve({"x": meant("step5.result")}, planted) == {"x": planted[5]}
+def test_references_inside_a_result_are_never_followed() -> None:
+    """An agent could otherwise copy another agent's result into the model's next request."""
+    planted: dict[int, Json] = {
+        **RESULTS,
+        5: {"note": reference_to("step3.result"), "deep": [reference_to("step3.result", x=1)]},
+    }
+    assert resolve({"x": reference_to("step5.result")}, planted) == {"x": planted[5]}
 
 
-def test_a_payload_is_left_as_it_was() -> None:
-    payload: Json = {"x": [meant("step12.result")]}
+def test_resolving_leaves_the_payload_unchanged() -> None:
+    payload: Json = {"x": [reference_to("step12.result")]}
     assert resolve(payload, RESULTS) == {"x": ["plain"]}
-    assert payload == {"x": [meant("step12.result")]}
+    assert payload == {"x": [reference_to("step12.result")]}
 
 
-def test_what_is_referred_to_is_bounded_in_sum() -> None:
+def test_the_values_of_all_references_are_bounded_together() -> None:
     results: dict[int, Json] = {1: "x" * (MOST_RESOLVED // 4 - 2)}
-    four: list[Json] = [meant("step1.result")] * 4
+    four: list[Json] = [reference_to("step1.result")] * 4
     assert len(compact(resolve(four, results))) > MOST_RESOLVED
     with pytest.raises(NotAllowed, match="larger than 256000 characters together"):
-        resolve([*four, meant("step1.result")], results)
+        resolve([*four, reference_to("step1.result")], results)
     with pytest.raises(NotAllowed):
-        resolve(meant("step1.result"), {1: HUGE})
+        resolve(reference_to("step1.result"), {1: HUGE})
 
 
-def nested(levels: int, inmost: Json) -> Json:
+def nested_lists(levels: int, inmost: Json) -> Json:
     for _ in range(levels):
         inmost = [inmost]
     return inmost
 
 
 @pytest.mark.parametrize(("outside", "inside"), [(50, 51), (101, 0), (0, 101), (5_000, 0)])
-def test_a_payload_that_would_be_nested_too_deep_is_refused(outside: int, inside: int) -> None:
-    assert resolve(nested(40, meant("step1.result")), {1: nested(50, 1)}) == nested(90, 1)
+def test_a_payload_nested_too_deep_after_resolving_is_refused(outside: int, inside: int) -> None:
+    assert resolve(nested_lists(40, reference_to("step1.result")), {1: nested_lists(50, 1)}) == nested_lists(90, 1)
     with pytest.raises(NotAllowed, match="deeper than 100 levels"):
-        resolve(nested(outside, meant("step1.result")), {1: nested(inside, 1)})
+        resolve(nested_lists(outside, reference_to("step1.result")), {1: nested_lists(inside, 1)})
 
 
-def test_a_slice_is_told_in_outline_where_it_is_larger_than_its_room() -> None:
+def test_a_slice_larger_than_its_room_is_an_outline() -> None:
     results: dict[int, Json] = {2: {"rows": [{"n": n} for n in range(500)]}}
     assert slice_of(parse_reference("step2.result.rows[400:402]"), results, 60) == [{"n": 400}, {"n": 401}]
     outline: Json = [{"n": 0}, {"n": 1}, {"n": 2}, {"n": 3}, {"n": 4}, {"...": "495 more"}]
@@ -204,7 +207,7 @@ def test_a_slice_is_told_in_outline_where_it_is_larger_than_its_room() -> None:
 
 
 @pytest.mark.parametrize("kind", StepKind)
-def test_only_what_came_has_a_result(kind: StepKind) -> None:
+def test_only_incoming_steps_have_a_result(kind: StepKind) -> None:
     came = (StepKind.GOAL, StepKind.REPLIED, StepKind.ANSWERED, StepKind.RECEIVED, StepKind.LATE)
     step = Step("p-1", 7, kind, NOW, "x", {"a": 1})
     assert brings_result(step) is (kind in came)
@@ -224,14 +227,14 @@ TOTAL = {FROM: "step3.result.total"}
         (WaitAction(expected_event="paid"), {}),
     ],
 )
-def test_a_decision_hands_on_the_results_that_it_refers_to(action: Any, resolved: dict[str, Json]) -> None:
+def test_a_decision_carries_the_results_it_refers_to(action: Any, resolved: dict[str, Json]) -> None:
     decision = PlannerDecision(next_action=action)
     assert steps_referred_to(decision) == ({3} if resolved else set())
     found = resolve_decision(decision, RESULTS).next_action
     assert found == action.model_copy(update=resolved)
 
 
-def test_requests_together_hand_on_their_results_each_for_itself() -> None:
+def test_each_request_of_publish_all_carries_its_own_results() -> None:
     one, two = (PublishAction(event_type="pay", data={"sum": meant}) for meant in (TOTAL, {FROM: "step12"}))
     with pytest.raises(MalformedDecision):
         steps_referred_to(PlannerDecision(next_action=PublishAllAction(requests=(one, two))))

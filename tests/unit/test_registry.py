@@ -17,7 +17,7 @@ class Reserve(BaseModel):
     qty: int = 1
 
 
-def test_an_event_needs_no_more_than_its_name() -> None:
+def test_an_event_needs_only_its_name() -> None:
     definition = EventDefinition(event_name="stock.reserve.requested")
     assert (definition.topic, definition.payload_schema) == (EventTopic.ACTION_REQUESTS, ANY_OBJECT)
     assert (definition.response_schema, definition.approval) == (None, None)
@@ -45,12 +45,12 @@ def test_a_topic_is_no_event_name(name: str) -> None:
         ({"payload_shema": {}}, ValidationError, "payload_shema"),
     ],
 )
-def test_a_wrong_definition_is_refused_when_it_is_made(given: Any, error: type[Exception], words: str) -> None:
+def test_an_invalid_definition_is_refused_at_its_creation(given: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         EventDefinition.model_validate({"event_name": "stock.reserve", **given})
 
 
-def test_a_version_is_given_or_made_of_both_schemas_and_of_nothing_else() -> None:
+def test_a_version_is_given_or_derived_from_both_schemas_alone() -> None:
     plain = EventDefinition(event_name="a")
     assert plain.version
     assert plain.version == EventDefinition(event_name="b", description="other", approval=Approval()).version
@@ -58,12 +58,12 @@ def test_a_version_is_given_or_made_of_both_schemas_and_of_nothing_else() -> Non
     assert plain.version != EventDefinition(event_name="a", response_schema=ANY_OBJECT).version
     one = EventDefinition(event_name="a", payload_schema={"type": "object", "required": ["x"]})
     other = EventDefinition(event_name="a", payload_schema={"required": ["x"], "type": "object"})
-    assert one.version == other.version, "spelled in another order"
+    assert one.version == other.version, "the order of keys is irrelevant"
     given = EventDefinition(event_name="stock.reserve", version="3")
     assert given.dataschema == "soorma:action-requests/stock.reserve/3"
 
 
-def test_a_definition_comes_back_from_its_json_as_it_was() -> None:
+def test_a_definition_survives_a_round_trip_through_json() -> None:
     definition = EventDefinition(
         event_name="refund.issue",
         payload_schema=Reserve.model_json_schema(),
@@ -95,7 +95,7 @@ RARELY = Approval("payload.amount > 100")
         ({}, {}, None),
     ],
 )
-def test_what_cannot_be_undone_needs_a_person_unless_it_is_said_when(
+def test_an_irreversible_event_needs_approval_unless_it_has_a_condition(
     handled: Any, described: Any, approval: Approval | None
 ) -> None:
     one = EventDefinition(event_name="refund", **handled)
@@ -105,7 +105,7 @@ def test_what_cannot_be_undone_needs_a_person_unless_it_is_said_when(
     assert EventDefinition.model_validate_json(registered.model_dump_json()) == registered
 
 
-def test_when_nobody_answers_nothing_is_approved_unless_it_was_said() -> None:
+def test_without_an_answer_an_approval_is_rejected_unless_set_otherwise() -> None:
     assert Approval().on_expiry == AnswerDecision.REJECT
     assert Approval(on_expiry="approve").on_expiry == AnswerDecision.APPROVE
     for word in ("edit", "perhaps"):
@@ -113,7 +113,7 @@ def test_when_nobody_answers_nothing_is_approved_unless_it_was_said() -> None:
             Approval(on_expiry=word)
 
 
-def test_a_capability_describes_what_is_taken_and_made() -> None:
+def test_a_capability_describes_its_consumed_and_produced_events() -> None:
     capability = AgentCapability(task_name="reserve", consumed_event=EventDefinition(event_name="stock.reserve"))
     assert capability.produced_events == ()
     with pytest.raises(ValidationError, match="consumed_event"):
@@ -135,17 +135,17 @@ def test_a_capability_describes_what_is_taken_and_made() -> None:
         ),
     ],
 )
-def test_what_a_capability_says_of_when_to_use_it_is_registered_with_its_event(
+def test_a_capabilitys_hints_are_registered_with_its_event(
     capable: Any, described: Any, handled: Any, registered: tuple[str, str, tuple[str, ...]]
 ) -> None:
     consumed = EventDefinition(event_name="refund", **described)
     one = AgentCapability(task_name="t", consumed_event=consumed, **capable)
     complete = one.complete(EventDefinition(event_name="refund", **handled))
     assert (complete.when_to_use, complete.not_for, complete.synonyms) == registered
-    assert complete.version == EventDefinition(event_name="refund").version, "other words are no other content"
+    assert complete.version == EventDefinition(event_name="refund").version, "hints do not change the version"
     assert EventDefinition.model_validate_json(complete.model_dump_json()) == complete
 
 
-def test_text_is_no_list_of_synonyms() -> None:
+def test_a_text_is_no_list_of_synonyms() -> None:
     with pytest.raises(ValidationError, match="synonyms"):
         EventDefinition(event_name="refund", synonyms="money back")

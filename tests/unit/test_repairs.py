@@ -1,4 +1,4 @@
-"""Another wrapping of the same decision is taken as it is meant, without a call, and is named; nothing is guessed."""
+"""Repairs of a decision in another wrapping: accepted without a call, named, and never guessed."""
 
 import json
 from typing import Any
@@ -26,11 +26,11 @@ DONE: JsonObject = {"action": "complete", "result": {"total": 3}}
         ({**MEANT, "step": {**STEP, "action": "order.ship"}}, ("'order.ship' for 'publish:order.ship'",)),
     ],
 )
-def test_a_decision_in_another_wrapping_is_the_decision(said: Any, how: tuple[str, ...]) -> None:
+def test_a_decision_in_another_wrapping_is_accepted(said: Any, how: tuple[str, ...]) -> None:
     assert repair_step(said, NAMES) == Repair(MEANT, how)
 
 
-def test_each_of_several_requests_is_repaired() -> None:
+def test_each_request_of_publish_all_is_repaired() -> None:
     requests = [{"action": "order.ship", "data": json.dumps(DATA)}, STEP]
     said: JsonObject = {"reasoning": "", "step": {"action": "publish_all", "requests": requests}}  # type: ignore[dict-item]
     found = repair_step(said, NAMES)
@@ -70,5 +70,5 @@ def test_a_result_that_may_be_text_is_left_alone() -> None:
         {**MEANT, "step": {"action": 5}},
     ],
 )
-def test_what_would_have_to_be_guessed_is_left_as_it_came(said: Any) -> None:
+def test_an_answer_that_needs_guessing_is_left_unchanged(said: Any) -> None:
     assert repair_step(said, NAMES) == Repair(said)

@@ -1,4 +1,4 @@
-"""What of a reply counts: a result that fits what its request promises; else a failure that says where it is off."""
+"""Replies: a fitting result counts; a result off its schema becomes a failure with the place of the fault."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.replies import cancel_request, is_cancelled, is_reply, read_as_promised
-from unit.kit import NOW, event, expectation, failed, worked
+from unit.kit import NOW, event, expectation, failure_event, success_event
 
 RECEIPT: JsonObject = {
     "type": "object",
@@ -20,16 +20,16 @@ RECEIPT: JsonObject = {
 
 @pytest.mark.parametrize(
     "reply",
-    [worked(result={"receipt": "r"}), failed(), event("part.completed", receipt="r")],
+    [success_event(result={"receipt": "r"}), failure_event(), event("part.completed", receipt="r")],
     ids=lambda e: str(e.data),
 )
-def test_a_result_that_fits_and_a_failure_count_as_they_are(reply: EventEnvelope) -> None:
+def test_a_fitting_result_and_a_failure_are_unchanged(reply: EventEnvelope) -> None:
     assert read_as_promised(reply, violations(RECEIPT, content_of(reply.data))) is reply
 
 
 @pytest.mark.parametrize("result", [{"receipt": 7}, {}, {"receipt": "r", "more": "S3CRET"}, None, "r"], ids=str)
 def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: Json) -> None:
-    came = worked(result=result)
+    came = success_event(result=result)
     data = {"request_id": "q-1", **came.data}
     read = read_as_promised(came.model_copy(update={"data": data}), violations(RECEIPT, result))
     error = read.data["error"]
@@ -41,11 +41,11 @@ def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: 
 
 
 @pytest.mark.parametrize("kind", ["reply", "child", "client", "wait", "gate", "offer", "doubt", "join"])
-def test_only_what_was_asked_of_an_agent_is_met_by_a_reply(kind: str) -> None:
-    came = worked(tenant_id="acme")
+def test_only_expectations_of_agents_are_met_by_a_reply(kind: str) -> None:
+    came = success_event(tenant_id="acme")
     assert is_reply(expectation(kind), came) is (kind in ("reply", "child", "client"))
-    assert not is_reply(expectation(kind), worked(tenant_id="other"))
-    assert not is_reply(expectation(kind), worked(tenant_id="acme", topic="business-facts"))
+    assert not is_reply(expectation(kind), success_event(tenant_id="other"))
+    assert not is_reply(expectation(kind), success_event(tenant_id="acme", topic="business-facts"))
     assert is_reply(expectation("reply", event_type="x", others=("part.completed",)), came)
 
 
@@ -58,7 +58,7 @@ def test_the_reply_to_a_cancelled_request_is_a_failure_under_its_key() -> None:
 
 
 @pytest.mark.parametrize(("kind", "cancelled"), [("client", True), ("gate", False), ("wait", False)])
-def test_only_the_answer_in_the_row_of_a_client_is_a_cancellation(kind: str, cancelled: bool) -> None:
+def test_only_an_answer_in_a_clients_expectation_is_a_cancellation(kind: str, cancelled: bool) -> None:
     answer = Answer("a-1", {}, AnswerDecision.REJECT, "ann", NOW)
     assert is_cancelled(expectation(kind, answer=answer)) is cancelled
     assert not is_cancelled(expectation(kind))

@@ -1,4 +1,4 @@
-"""How much is sent to another store again, by what it has confirmed and by when it was heard."""
+"""Flow control to another store: a window of unconfirmed copies, and probes of a silent store."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from unit.kit import NOW
 SECOND = timedelta(seconds=1)
 
 
-def test_a_window_is_sent_and_no_more_until_some_of_it_is_confirmed() -> None:
+def test_a_window_is_sent_and_grows_only_with_confirmations() -> None:
     line = post(PeerState(NOW), WINDOW, NOW)
     assert room(PeerState(NOW), NOW) == WINDOW
     assert room(line, NOW + SECOND) == 0
@@ -26,15 +26,15 @@ def test_a_window_is_sent_and_no_more_until_some_of_it_is_confirmed() -> None:
     assert room(confirm(line, 10_000), NOW + SECOND) == WINDOW
 
 
-def test_posts_that_nobody_confirms_take_no_room_after_ten_seconds() -> None:
+def test_unconfirmed_copies_take_no_room_after_ten_seconds() -> None:
     line = post(PeerState(NOW), WINDOW, NOW)
     assert room(line, NOW + CONFIRMED_WITHIN) == WINDOW
     assert post(line, 3, NOW + CONFIRMED_WITHIN).under_way == 3
     assert post(confirm(line, 10), 3, NOW + SECOND).under_way == WINDOW - 10 + 3
 
 
-def test_a_silent_store_gets_one_probe_a_minute_however_much_is_kept_for_it() -> None:
-    """Ten thousand open requests of a store that is dead for an hour."""
+def test_a_silent_store_gets_one_probe_a_minute_with_any_backlog() -> None:
+    """Ten thousand open requests to a store with an outage of an hour."""
     line, sent, now = PeerState(NOW), 0, NOW
     kept = 10_000
     while now < NOW + timedelta(hours=1):
@@ -45,7 +45,7 @@ def test_a_silent_store_gets_one_probe_a_minute_however_much_is_kept_for_it() ->
     assert before <= sent <= before + timedelta(hours=1) // PROBED_EVERY
 
 
-def test_a_store_that_is_heard_again_gets_the_whole_window() -> None:
+def test_a_store_heard_again_gets_the_whole_window() -> None:
     later = NOW + timedelta(hours=1)
     assert room(PeerState(NOW), later) == 1 and PeerState(NOW).is_silent(later)
     assert room(post(PeerState(NOW), 1, later), later + SECOND) == 0

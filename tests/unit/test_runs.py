@@ -1,4 +1,4 @@
-"""What may be handled before the commit of what stood before it, and what it goes on from."""
+"""Runs of deliveries in one commit: conditions for a next handling, and its starting state."""
 
 import pytest
 
@@ -62,13 +62,11 @@ TASK = TaskRecord(
         ([EndTask("clerk", "task-1")], False),
     ],
 )
-def test_what_is_for_others_to_see_is_committed_before_anything_else_is_handled(
-    recorded: list[Effect], expected: bool
-) -> None:
+def test_a_handling_with_effects_on_others_is_committed_before_the_next(recorded: list[Effect], expected: bool) -> None:
     assert may_be_followed(recorded) is expected
 
 
-def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now() -> None:
+def test_earlier_effects_of_a_run_are_seen_and_are_not_recorded_again() -> None:
     first = RecordedEffects([step(1, "a"), Expect(expectation(id="q-1")), Spend("plan-1", 2, None)])
     first.own += [step(2, "a"), Close("q-0", ExpectationStatus.CLOSED, NOW), Spend("plan-1", 1, None)]
     assert ([one.ordinal for one in first.steps], len(first.own)) == ([1, 2], 3)
@@ -79,7 +77,7 @@ def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now
 CHANGED = (ValueKind.STATE, "changed")
 
 
-def test_values_go_on_from_what_is_stored_then_and_not_from_what_was_left_behind() -> None:
+def test_values_continue_from_the_stored_ones_and_late_changes_are_lost() -> None:
     state = PlanState(plan(), {(ValueKind.STATE, "kept"): [1], CHANGED: {"n": 1}, (ValueKind.STATE, "dropped"): 1})
     values = PlanValues(state.values)
     values.state["changed"] = {"n": 2}
@@ -101,8 +99,25 @@ def test_values_go_on_from_what_is_stored_then_and_not_from_what_was_left_behind
     )
 
 
+def test_an_effect_on_an_unread_value_changes_the_stored_one() -> None:
+    kept, dropped, unknown = (ValueKind.STATE, "kept"), (ValueKind.STATE, "dropped"), (ValueKind.STATE, "unknown")
+    values = PlanValues({kept: [1], dropped: 1, CHANGED: {"n": 1}})
+    for effect in (
+        SaveValue("plan-1", *kept, [1]),
+        DropValue("plan-1", *dropped),
+        DropValue("plan-1", *unknown),
+        SaveValue("plan-1", *CHANGED, {"n": 0}),
+        SaveValue("plan-1", *CHANGED, {"n": 2}),
+    ):
+        values.apply(effect)
+    changes = SaveValue("plan-1", *CHANGED, {"n": 2}), DropValue("plan-1", *dropped)
+    assert values.changes("plan-1") == changes
+    assert values.state == {"kept": [1], "changed": {"n": 2}}, "read after the effects"
+    assert values.changes("plan-1") == changes
+
+
 def sub_tasks(count: int) -> tuple[TaskRecord, SubTasks]:
-    """Of one group, all of which are stored; none is read by its number."""
+    """A task and its stored sub-tasks of one group."""
     new = SubTasks.none(TASK)
     for number in range(count):
         new.add(SubTaskInfo(f"s-{number}", "part.asked", "part.done", parallel_group_id="g"))
@@ -122,7 +137,7 @@ async def receive(parts: SubTasks, number: int) -> SubTaskInfo:
     return info
 
 
-async def test_sub_tasks_go_on_from_what_is_stored_then() -> None:
+async def test_sub_tasks_continue_from_the_stored_ones_and_late_changes_are_lost() -> None:
     record, parts = sub_tasks(3)
     for number in (2, 0):
         left_behind = await receive(parts, number)

@@ -1,4 +1,4 @@
-"""No call of the validator may take long, whatever the schema and the data: the work is counted, not timed."""
+"""The cost of schema validation: no single call of the validator is long, counted in units of work."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,14 +15,14 @@ from soorma_ai.kernel.domain.schema_walk import Walk
 from soorma_ai.kernel.domain.schemas import MAX_REPORTED, check_schema, describe, examine, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, excerpt
 from unit.material import rows
-from unit.worst_data import KINDS, LINE, SIZES, UNION, filled, items_of, named
+from unit.worst_data import KINDS, LINE, SIZES, UNION, items_of, lists_of, short_keys
 
 LONGEST_CALL = 4 * MOST_AT_ONCE  # 20 ms
 MOST_COPIED = 2_000  # parts of a value, into errors
 
 
 def work(schema: JsonObject, value: Json) -> tuple[list[int], list[int], int]:
-    """Return the units of each step to the first faults, the sizes of values that errors were made of, and the number
+    """Return the units of each step up to the first faults, the sizes of the values in errors, and the number
     of faults."""
     told: list[int] = []
     parts = schemas.parts_of(compact(schema))
@@ -57,14 +57,14 @@ def test_no_call_is_estimated_above_20_ms(kind: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_work_grows_with_the_data_and_no_faster(kind: str) -> None:
+def test_the_work_grows_linearly_with_the_data(kind: str) -> None:
     schema, make = KINDS[kind]
     small, large = (sum(work(schema, make(size))[0]) for size in (2**18, 2**20))
     assert large <= 4 * 1.2 * small + LONGEST_CALL
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_faults_are_told_and_that_there_are_more(kind: str) -> None:
+def test_the_first_faults_are_listed_with_a_mark_for_more(kind: str) -> None:
     schema, make = KINDS[kind]
     found = violations(schema, make(2**17))
     assert len(found) <= MAX_REPORTED
@@ -73,8 +73,8 @@ def test_the_first_faults_are_told_and_that_there_are_more(kind: str) -> None:
     assert all(len(str(one)) < 1_000 for one in found)
 
 
-def test_a_validator_that_is_asked_for_all_errors_at_once_is_seen() -> None:
-    """The planted fault: without a bound for the telling, errors are made of the whole value."""
+def test_the_cost_of_error_messages_has_a_bound() -> None:
+    """Without this bound, errors would contain the whole value."""
     schema, make = KINDS["propertyNames with a pattern"]
     value = make(2**16)
     size = measure(value, 10**9)
@@ -84,7 +84,7 @@ def test_a_validator_that_is_asked_for_all_errors_at_once_is_seen() -> None:
     assert parts.costs.telling(schema, {"k": 1}) is not None
 
 
-def test_small_data_is_told_as_the_validator_tells_it() -> None:
+def test_faults_of_small_data_are_the_validators() -> None:
     found = violations(items_of(LINE), {"items": [{"sku": 1, "count": 0}]})
     assert [(one.path, one.rule, one.found, one.wanted, one.message) for one in found] == [
         ("$.items[0].sku", "type", "1", '"string"', '1 is not of type "string"'),
@@ -92,7 +92,7 @@ def test_small_data_is_told_as_the_validator_tells_it() -> None:
     ]
 
 
-def test_a_fault_in_large_data_has_the_words_that_it_has_in_small_data() -> None:
+def test_a_fault_in_large_data_has_the_same_message_as_in_small_data() -> None:
     good: Json = {"sku": "a", "count": 1}
     few = violations(items_of(LINE), {"items": [good, {"sku": 1}]})
     (late, *_), (early, *_) = violations(items_of(LINE), {"items": [good] * 50_000 + [{"sku": 1}]}), few
@@ -100,26 +100,26 @@ def test_a_fault_in_large_data_has_the_words_that_it_has_in_small_data() -> None
     assert (late.rule, late.found, late.wanted, late.message) == (early.rule, early.found, early.wanted, early.message)
 
 
-def test_the_alternative_that_a_tag_names_is_followed_in_large_data() -> None:
+def test_the_alternative_named_by_a_tag_is_followed_in_large_data() -> None:
     value: Json = {"kind": "c", "v": ["x"] * 50_000}
     (fault,) = violations(UNION, value)
     assert (fault.path, fault.rule) == ("$.v", "type")
 
 
 def test_valid_data_of_any_size_is_valid() -> None:
-    assert violations(items_of(LINE), filled({"sku": "a", "count": 1})(2**20)) == []
-    assert violations(items_of(UNION), filled({"kind": "e", "v": "x"})(2**20)) == []
-    assert violations({"propertyNames": {"pattern": "^k"}}, named(2**20)) == []
+    assert violations(items_of(LINE), lists_of({"sku": "a", "count": 1})(2**20)) == []
+    assert violations(items_of(UNION), lists_of({"kind": "e", "v": "x"})(2**20)) == []
+    assert violations({"propertyNames": {"pattern": "^k"}}, short_keys(2**20)) == []
 
 
-def test_what_is_too_much_altogether_is_refused_in_words() -> None:
+def test_an_unaffordable_check_is_refused_with_the_reason() -> None:
     schema = items_of({"dependentRequired": {f"p{number}": ["x"] for number in range(2_000)}})
-    (fault,) = violations(schema, filled({})(2**20), most=MOST_AT_ONCE)
+    (fault,) = violations(schema, lists_of({})(2**20), most=MOST_AT_ONCE)
     assert fault.rule == "cost" and "too long to check" in fault.message
     assert violations(schema, {"items": [{}]}) == []
 
 
-def test_a_verdict_on_large_data_is_kept_and_one_on_changed_data_is_not() -> None:
+def test_a_verdict_on_large_data_is_cached_and_changed_data_is_checked_again() -> None:
     schema = items_of(UNION)
     value: dict[str, Any] = {"items": [{"kind": "a", "v": "x"}] * 20_000}
     slices = sum(1 for _ in examine(schema, value))
@@ -129,7 +129,7 @@ def test_a_verdict_on_large_data_is_kept_and_one_on_changed_data_is_not() -> Non
     assert [one.path for one in violations(schema, value)] == ["$.items[19999].v"]
 
 
-def test_neither_nan_nor_true_is_mistaken_for_another_value() -> None:
+def test_nan_and_true_are_not_mistaken_for_other_values() -> None:
     schema = items_of({"anyOf": [{"type": "null"}, {"const": 1}]})
     assert violations(schema, {"items": [None] * 60_000}) == []
     assert violations(schema, {"items": [None] * 60_000 + [float("nan")]}) != []
@@ -150,11 +150,11 @@ def test_neither_nan_nor_true_is_mistaken_for_another_value() -> None:
         (r"(a)\1", 2, True),
     ],
 )
-def test_the_places_of_a_pattern(pattern: str, places: int, backtracks: bool) -> None:
+def test_the_positions_of_a_pattern_are_counted(pattern: str, places: int, backtracks: bool) -> None:
     assert (places_in(pattern), is_backtracking(pattern)) == (places, backtracks)
 
 
-def test_a_text_is_matched_where_that_takes_a_bounded_time() -> None:
+def test_a_text_is_matched_only_if_its_cost_is_bounded() -> None:
     assert is_affordable(r"\S", 2**20) and is_affordable(r"^[0-9a-f]{8}-[0-9a-f]{4}$", 10_000)
     assert not is_affordable(r"[ab]*a[ab]{200}c", 2**20)
     for pattern in (r"(?=((a|aa)+)$)c", r"[ab]*a[ab]{200}c"):
@@ -163,13 +163,13 @@ def test_a_text_is_matched_where_that_takes_a_bounded_time() -> None:
     assert violations({"pattern": r"^(?!\s*$).+"}, "text " * 10_000) == []
 
 
-def test_a_large_value_is_spelled_no_further_than_it_is_shown() -> None:
+def test_an_excerpt_writes_only_the_shown_part_of_a_large_value() -> None:
     assert excerpt({"a": [1, 2]}, 40) == '{"a": [1, 2]}'
     assert excerpt([1] * 10**6, 10) == "[1, 1, 1,…"
     assert excerpt("x" * 10**6, 10) == '"xxxxxxxx…'
 
 
-def test_costs_count_what_a_schema_asks_of_each_value() -> None:
+def test_costs_count_a_schemas_work_on_each_value() -> None:
     def cost(schema: JsonObject) -> int:
         return SchemaCosts(SchemaGraph(schema)).highest
 
@@ -180,9 +180,9 @@ def test_costs_count_what_a_schema_asks_of_each_value() -> None:
     assert cost({"pattern": "(?=a)b"}) > 1_000
 
 
-def test_the_official_suite_has_the_same_verdicts_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cases, with no room for a call of the validator on more than keywords. Where a reference leads out of the
-    document, or depends on the way to it, there is one call or none."""
+def test_the_official_suite_has_the_same_verdicts_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cases, with room for calls of the validator on single keywords only. A reference out of the document, or one
+    that depends on its path, is one call or none."""
     whole = [(row, verdict_of(row)) for row in rows("json-schema/draft2020-12.jsonl.gz")]
     monkeypatch.setattr(schemas, "MOST_AT_ONCE", 0)
     monkeypatch.setattr(schema_cost, "MOST_AT_ONCE", 0)

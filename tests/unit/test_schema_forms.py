@@ -1,4 +1,4 @@
-"""Forms made from JSON Schema: what is shown, and what becomes of what was typed."""
+"""Forms built from a JSON Schema: fields, typed values, faults."""
 
 import json
 from typing import Any
@@ -45,13 +45,13 @@ VALUE: dict[str, Any] = {
 }
 
 
-def sent(form: FormField) -> dict[str, str]:
-    """What a browser sends of a form that nobody changed."""
+def browser_fields(form: FormField) -> dict[str, str]:
+    """The fields of an unchanged form, as a browser sends them."""
     typed = {} if form.kind in ("group", "list", "kept") else {form.name: form.text.replace("\n", "\r\n")}
     if form.kind == "list":
         typed[f"{form.name}#"] = str(len(form.fields))
     for one in form.fields:
-        typed |= sent(one)
+        typed |= browser_fields(one)
         if one.origin is not None:
             typed[f"{one.name}@"] = str(one.origin)
     return typed
@@ -89,17 +89,19 @@ def fields(form: FormField) -> dict[str, FormField]:
         ({}, ["W" * 2**20], "kept"),
     ],
 )
-def test_a_value_is_shown_by_its_schema_and_as_json_where_it_does_not_fit(schema: Any, value: Any, kind: str) -> None:
+def test_a_value_gets_a_field_of_its_schema_or_a_json_field_if_it_does_not_fit(
+    schema: Any, value: Any, kind: str
+) -> None:
     assert shape_of(schema, value, 0).kind == kind
 
 
-def test_a_form_that_nobody_changed_gives_the_very_payload() -> None:
-    read = read_form(ORDER, VALUE, sent(form_of(ORDER, VALUE)))
+def test_an_unchanged_form_gives_back_the_same_payload() -> None:
+    read = read_form(ORDER, VALUE, browser_fields(form_of(ORDER, VALUE)))
     assert read.is_good
     assert json.dumps(read.value, sort_keys=True) == json.dumps(VALUE, sort_keys=True)
 
 
-def test_fields_say_what_may_be_typed() -> None:
+def test_fields_have_hints_and_choices() -> None:
     shown = fields(form_of(ORDER, VALUE))
     assert shown["$.amount"].hint == "USD, more than 0, at most 5000"
     assert shown["$.lines[1].qty"].text == "2"
@@ -121,8 +123,8 @@ def test_fields_say_what_may_be_typed() -> None:
         ({"$.order_id": "two\r\nlines"}, "order_id", "two\nlines"),
     ],
 )
-def test_what_is_typed_becomes_a_value_of_its_kind(typed: dict[str, str], place: str, value: Any) -> None:
-    read = read_form(ORDER, VALUE, sent(form_of(ORDER, VALUE)) | typed)
+def test_a_typed_text_becomes_a_value_of_its_type(typed: dict[str, str], place: str, value: Any) -> None:
+    read = read_form(ORDER, VALUE, browser_fields(form_of(ORDER, VALUE)) | typed)
     assert read.is_good
     assert isinstance(read.value, dict)
     assert read.value == VALUE | {place: value}
@@ -157,37 +159,37 @@ def test_what_is_typed_becomes_a_value_of_its_kind(typed: dict[str, str], place:
         ),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(typed: dict[str, str], faults: dict[str, str]) -> None:
-    given = sent(form_of(ORDER, VALUE)) | typed
+def test_a_fault_is_shown_at_its_field_with_the_typed_text(typed: dict[str, str], faults: dict[str, str]) -> None:
+    given = browser_fields(form_of(ORDER, VALUE)) | typed
     read = read_form(ORDER, VALUE, given)
     assert read.faults == faults
     shown = fields(form_of(ORDER, VALUE, given, read.faults))
-    assert {name: shown[name].text for name in typed} == typed  # what was typed is kept
+    assert {name: shown[name].text for name in typed} == typed  # the typed text stays
     assert {name: one.fault for name, one in shown.items() if one.fault} == faults
 
 
-def test_what_is_wrong_with_no_field_is_said_of_the_whole() -> None:
+def test_a_fault_outside_the_fields_belongs_to_the_whole_form() -> None:
     closed = {"type": "object", "properties": {"a": {}}, "maxProperties": 1}
     assert read_form(closed, {"b": 1}, {"$.a": "1"}).faults == {"$": '{"a":1,"b":1} has more than 1 property'}
     inner = {"type": "object", "properties": {"a": {"properties": {"b": {"type": "integer"}}}}}
     assert read_form(inner, {"a": {"b": "x"}}, {}).others == ('a.b: "x" is not of type "integer"',)
 
 
-def test_an_item_is_added_and_removed_and_keeps_what_no_field_shows() -> None:
-    typed = sent(form_of(ORDER, VALUE))
+def test_a_list_item_is_added_or_removed_and_keeps_its_hidden_parts() -> None:
+    typed = browser_fields(form_of(ORDER, VALUE))
     left = read_form(ORDER, VALUE, remove_item(typed, "$.lines", 0))
     assert isinstance(left.value, dict)
     assert left.value["lines"] == VALUE["lines"][1:]
     more = add_item(typed, "$.lines")
     assert len(fields(form_of(ORDER, VALUE, more))["$.lines"].fields) == 3
     assert remove_item(typed, "$.lines", 7) == typed
-    again = sent(form_of(ORDER, VALUE, more)) | {"$.lines[2].sku": "new", "$.lines[2].qty": "9"}
+    again = browser_fields(form_of(ORDER, VALUE, more)) | {"$.lines[2].sku": "new", "$.lines[2].qty": "9"}
     found = read_form(ORDER, VALUE, again)
     assert isinstance(found.value, dict)
     assert found.value["lines"] == [*VALUE["lines"], {"sku": "new", "qty": 9}]
 
 
-def test_a_group_of_which_nothing_is_given_is_not_given() -> None:
+def test_an_empty_optional_group_is_left_out() -> None:
     assert read_form(ORDER, VALUE, {"$.address.street": ""}).value == VALUE
 
 
@@ -202,7 +204,7 @@ def test_a_group_of_which_nothing_is_given_is_not_given() -> None:
         {"type": "object", "properties": {"a" * 10_000: {"type": "array", "items": {"type": "string"}}}},
     ],
 )
-def test_a_hostile_schema_makes_no_endless_form(schema: Any) -> None:
+def test_a_hostile_schema_makes_a_bounded_form(schema: Any) -> None:
     value = {"f1": "x", "next": {"next": {}}}
     shown = form_of(schema, value, {"$.f#": "99999"})
     assert len(fields(shown)) <= 2_001
@@ -210,13 +212,13 @@ def test_a_hostile_schema_makes_no_endless_form(schema: Any) -> None:
     assert read_form(schema, value, {}).value == value
 
 
-def test_of_endless_text_so_much_can_be_changed_and_the_rest_is_kept() -> None:
+def test_only_a_bounded_amount_of_text_is_editable_and_the_rest_stays() -> None:
     schema = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(60)}}
     value: Any = {f"f{n}": "W" * 19_000 for n in range(60)}
     shown = form_of(schema, value)
     assert sum(len(one.text) for one in shown.fields) < 250_000
-    assert read_form(schema, value, sent(shown) | {"$.f0": "x"}).value == value | {"f0": "x"}
+    assert read_form(schema, value, browser_fields(shown) | {"$.f0": "x"}).value == value | {"f0": "x"}
 
 
-def test_names_of_fields_are_the_paths_of_violations() -> None:
+def test_field_names_are_the_paths_of_violations() -> None:
     assert below(below("$", "a b"), 0) == '$["a b"][0]'

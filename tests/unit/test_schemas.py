@@ -58,7 +58,7 @@ class Bill(BaseModel):
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, 1, "$", "type", "string"),
     ],
 )
-def test_a_violation_tells_path_rule_found_and_wanted(
+def test_a_violation_has_path_rule_found_and_wanted(
     schema: JsonObject, value: Json, path: str, rule: str, wanted: Json
 ) -> None:
     (violation,) = violations(schema, value)
@@ -74,7 +74,7 @@ def test_a_violation_tells_path_rule_found_and_wanted(
         ({"delivery address": {"post.code": 7}}, '$["delivery address"]["post.code"]', "7"),
     ],
 )
-def test_the_path_leads_to_the_place_and_found_is_what_stands_there(value: Json, path: str, found: str) -> None:
+def test_a_violations_path_leads_to_the_value_it_shows(value: Json, path: str, found: str) -> None:
     schema: JsonObject = {
         "properties": {
             "items": {"items": {"properties": {"qty": {"type": "integer"}}}},
@@ -113,20 +113,20 @@ class Payment(BaseModel):
         ({"amount": 1, "by": {"kind": "card", "number": "7"}, "note": {"kind": "x", "number": "7"}}, ["$.note.kind"]),
     ],
 )
-def test_of_alternatives_the_one_that_was_meant_is_told_of(payment: Json, told_of: list[str]) -> None:
+def test_the_fault_of_the_intended_alternative_is_reported(payment: Json, told_of: list[str]) -> None:
     found = violations(schema_of(Payment), payment)
     assert [violation.path for violation in found] == told_of
     assert [violation.rule for violation in found if violation.rule in ("anyOf", "oneOf")] == []
 
 
 @pytest.mark.parametrize("by", [{"kind": "cash", "iban": "x"}, 7])
-def test_where_no_alternative_was_meant_the_alternatives_are_told(by: Json) -> None:
+def test_without_an_intended_alternative_all_are_reported(by: Json) -> None:
     (violation,) = violations(schema_of(Payment), {"amount": 1, "by": by})
     assert (violation.path, violation.rule) == ("$.by", "anyOf")
     assert json.loads(violation.wanted) == [{"$ref": "#/$defs/Card"}, {"$ref": "#/$defs/Transfer"}]
 
 
-def test_all_faults_are_told_at_once_each_once_and_briefly_however_long_the_payload() -> None:
+def test_all_faults_are_reported_once_and_briefly() -> None:
     schema: JsonObject = {"required": ["id"], "properties": {"qty": {"minimum": 1}}, "allOf": [{"required": ["id"]}]}
     assert sorted(violation.rule for violation in violations(schema, {"qty": 0})) == ["minimum", "required"]
     assert len(violations({"items": {"type": "integer"}}, ["x"] * 100)) == MAX_REPORTED
@@ -135,7 +135,7 @@ def test_all_faults_are_told_at_once_each_once_and_briefly_however_long_the_payl
     assert len(text) < 1_000
 
 
-def test_a_value_that_fits_has_no_violation_and_formats_are_asserted() -> None:
+def test_a_fitting_value_has_no_violation_and_formats_are_asserted() -> None:
     assert violations(schema_of(Payment), {"amount": 1, "by": {"kind": "card", "number": "4"}}) == []
     assert violations({"format": "date-time"}, "2026-03-01T12:00:00Z") == []
     assert [violation.rule for violation in violations({"format": "date-time"}, "2026-03-01 12:00")] == ["format"]
@@ -182,7 +182,7 @@ def test_a_number_in_the_place_of_a_decimal_is_refused_with_the_cure() -> None:
         (re.Pattern, [re.compile(r"(?P<a>x)+\Z")]),
     ],
 )
-def test_what_pydantic_writes_for_a_type_passes_the_schema_that_it_made_of_it(kind: Any, values: list[Any]) -> None:
+def test_pydantics_output_of_a_type_passes_the_types_schema(kind: Any, values: list[Any]) -> None:
     for value in values:
         written = TypeAdapter(kind).dump_python(value, mode="json")
         assert violations(schema_of(kind), written) == [], written
@@ -200,7 +200,7 @@ def test_what_pydantic_writes_for_a_type_passes_the_schema_that_it_made_of_it(ki
         ("email", ["nobody"]),
     ],
 )
-def test_a_format_is_asserted_of_text_and_of_nothing_else(format: str, refused: list[Json]) -> None:
+def test_a_format_is_asserted_for_text_only(format: str, refused: list[Json]) -> None:
     for value in refused:
         assert [violation.rule for violation in violations({"format": format}, value)] == ["format"], value
     assert violations({"format": format}, 7) == []
@@ -216,14 +216,12 @@ def test_a_format_is_asserted_of_text_and_of_nothing_else(format: str, refused: 
         ({"id": "urn:a"}, "'id' .* is \\$id"),
     ],
 )
-def test_a_schema_of_an_older_draft_that_means_something_else_today_is_refused_by_its_name(
-    schema: JsonObject, said: str
-) -> None:
+def test_an_older_drafts_schema_with_another_meaning_today_is_refused_by_keyword(schema: JsonObject, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         check_schema({"$schema": "http://json-schema.org/draft-07/schema#", **schema})
 
 
-def test_a_schema_of_an_older_draft_that_means_the_same_today_is_understood() -> None:
+def test_an_older_drafts_schema_with_the_same_meaning_today_is_accepted() -> None:
     document: JsonObject = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"a": {"type": "string", "default": {"id": 1}}},
@@ -234,7 +232,7 @@ def test_a_schema_of_an_older_draft_that_means_the_same_today_is_understood() ->
     assert [violation.path for violation in violations(document, {"id": 1})] == ["$.id"]
 
 
-def test_a_schema_that_is_nested_too_deep_to_be_read_is_refused() -> None:
+def test_a_schema_nested_too_deep_is_refused() -> None:
     deep: JsonObject = {}
     for _ in range(200):
         deep = {"not": deep}
@@ -252,7 +250,7 @@ def test_a_schema_that_is_nested_too_deep_to_be_read_is_refused() -> None:
         ({"$ref": "#/$defs/nowhere"}, "nowhere"),
     ],
 )
-def test_a_malformed_schema_is_a_fault_of_the_set_up(schema: JsonObject, said: str) -> None:
+def test_a_malformed_schema_is_a_config_error(schema: JsonObject, said: str) -> None:
     with pytest.raises(ConfigError, match="malformed JSON Schema") as refused:
         check_schema(schema)
     assert said in str(refused.value)
@@ -261,7 +259,7 @@ def test_a_malformed_schema_is_a_fault_of_the_set_up(schema: JsonObject, said: s
 
 
 @pytest.mark.parametrize("reference", ["http://localhost:1/x", "https://example.org/x", "file:///etc/hosts"])
-def test_a_reference_to_elsewhere_is_refused_and_nothing_is_fetched(reference: str) -> None:
+def test_a_reference_to_another_document_is_refused_and_not_fetched(reference: str) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -287,11 +285,11 @@ class Parcel:
     tags: list[str]
 
 
-def test_a_schema_is_made_of_a_mapping_a_model_or_any_type_that_pydantic_knows() -> None:
+def test_a_schema_is_made_from_a_mapping_a_model_or_any_pydantic_type() -> None:
     given: JsonObject = {"type": "object"}
     made = schema_of(given)
     assert made == given
-    assert made is not given, "what its owner changes later must not change the schema"
+    assert made is not given, "a later change of the mapping does not change the schema"
     assert violations(schema_of(Parcel), {"weight": "heavy", "tags": []})
     assert violations(schema_of(list[int]), ["x"])
     with pytest.raises(ConfigError, match="no JSON Schema can be made of"):
@@ -299,7 +297,7 @@ def test_a_schema_is_made_of_a_mapping_a_model_or_any_type_that_pydantic_knows()
 
 
 def verdict(row: dict[str, Any]) -> bool | None:
-    """None when the schema was refused."""
+    """None for a refused schema."""
     try:
         return not violations(row["schema"], row["data"])
     except ConfigError:
@@ -316,9 +314,9 @@ def references(schema: Json) -> Iterator[str]:
             yield from references(inner)
 
 
-def test_the_official_suite_passes_but_for_what_is_not_followed() -> None:
-    """All required tests give the right verdict, or their schema leans on a document elsewhere: such a reference is
-    refused, and a dialect described elsewhere is read as 2020-12. `format` is asserted, which the suite leaves open."""
+def test_the_official_suite_passes_except_for_remote_references() -> None:
+    """All required tests give the right verdict, or their schema needs another document: such a reference is
+    refused, and a dialect of another document is read as 2020-12. `format` is asserted, an option in the suite."""
     suite = rows("json-schema/draft2020-12.jsonl.gz")
     required = [row for row in suite if "/optional/" not in row["file"] and not row["file"].endswith("/format.json")]
     counted = Counter(verdict(row) is row["valid"] for row in required)
@@ -334,7 +332,7 @@ def test_the_official_suite_passes_but_for_what_is_not_followed() -> None:
     assert len(elsewhere) / len(required) < 0.04
 
 
-def test_of_real_webhooks_every_planted_fault_is_found() -> None:
+def test_every_planted_fault_in_real_webhooks_is_found() -> None:
     schemas = {row["event"]: row["schema"] for row in rows("webhooks/schemas.jsonl.gz")}
     missed = [
         (row["event"], row["op"], row["path"])
@@ -344,7 +342,7 @@ def test_of_real_webhooks_every_planted_fault_is_found() -> None:
     assert missed == []
 
 
-def test_the_verdicts_on_real_webhooks_are_the_recorded_ones_but_for_asserted_formats() -> None:
+def test_verdicts_on_real_webhooks_match_the_recorded_ones_except_for_formats() -> None:
     schemas = {row["event"]: row["schema"] for row in rows("webhooks/schemas.jsonl.gz")}
     payloads = rows("webhooks/payloads.jsonl.gz")
     for row in payloads:

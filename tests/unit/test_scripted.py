@@ -1,4 +1,4 @@
-"""The scripted model says what it is told to say, in the wire form that a model would have to use."""
+"""The scripted model answers from its script, in the wire form of a real model."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -28,13 +28,13 @@ from unit.shown import whole_form
 ASKED = ModelQuestion((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
 
 
-def said(asking: Coroutine[Any, Any, ModelAnswer]) -> ModelAnswer:
+def answer_to(asking: Coroutine[Any, Any, ModelAnswer]) -> ModelAnswer:
     return asyncio.run(asking)
 
 
-def test_items_are_said_in_order() -> None:
+def test_items_are_answered_in_order() -> None:
     reasoner: Reasoner = ScriptedReasoner([publish("order.place.requested", qty=2), complete({"ok": True})])
-    first, second = said(reasoner.ask(ASKED)), said(reasoner.ask(ASKED))
+    first, second = answer_to(reasoner.ask(ASKED)), answer_to(reasoner.ask(ASKED))
     assert first.value == {
         "reasoning": "scripted",
         "step": {"action": "publish:order.place.requested", "data": {"qty": 2}},
@@ -45,39 +45,41 @@ def test_items_are_said_in_order() -> None:
 
 @pytest.mark.parametrize("text", ["{oops", "", "[1]", "null", "I think so"])
 def test_raw_text_that_is_no_object_has_a_fault(text: str) -> None:
-    answer = said(ScriptedReasoner([text]).ask(ASKED))
+    answer = answer_to(ScriptedReasoner([text]).ask(ASKED))
     assert (answer.text, answer.value) == (text, None)
     assert "JSON object" in answer.fault
 
 
-def test_an_exception_is_raised_a_whole_answer_given_as_it_is_and_a_script_that_is_over_says_for_what() -> None:
+def test_an_exception_is_raised_an_answer_is_returned_and_an_empty_script_names_the_question() -> None:
     answer = ModelAnswer("x", None, "cut off", "other", 1, 2, None, 3.0)
     reasoner = ScriptedReasoner([RateLimited("slow down"), answer])
     with pytest.raises(RateLimited):
-        said(reasoner.ask(ASKED))
-    assert said(reasoner.ask(ASKED)) is answer
+        answer_to(reasoner.ask(ASKED))
+    assert answer_to(reasoner.ask(ASKED)) is answer
     with pytest.raises(LocalProtocolError, match=r"no answer left for: What next\?"):
-        said(reasoner.ask(ASKED))
+        answer_to(reasoner.ask(ASKED))
 
 
-def test_a_function_is_asked_each_time_and_may_be_async() -> None:
+def test_a_function_is_called_for_each_question_and_may_be_async() -> None:
     async def later(question: ModelQuestion) -> str:
         await asyncio.sleep(0)
         return f'{{"asked": "{question.messages[-1].content}"}}'
 
-    assert said(ScriptedReasoner(later).ask(ASKED)).value == {"asked": "What next?"}
-    assert said(ScriptedReasoner(lambda question: complete(len(question.messages))).ask(ASKED)).text.endswith("2}}")
+    assert answer_to(ScriptedReasoner(later).ask(ASKED)).value == {"asked": "What next?"}
+    assert answer_to(ScriptedReasoner(lambda question: complete(len(question.messages))).ask(ASKED)).text.endswith(
+        "2}}"
+    )
 
 
-def test_what_was_asked_is_kept_and_counted_the_same_every_time() -> None:
+def test_questions_are_recorded_and_tokens_counted_the_same_each_time() -> None:
     reasoner = ScriptedReasoner(lambda _: complete(), model="mine")
-    first, second = said(reasoner.ask(ASKED)), said(reasoner.ask(ASKED))
+    first, second = answer_to(reasoner.ask(ASKED)), answer_to(reasoner.ask(ASKED))
     assert reasoner.questions == [ASKED, ASKED]
     assert first == second
     assert (first.prompt_tokens, first.completion_tokens) == (len("You decide.What next?") // 4, len(first.text) // 4)
 
 
-def test_a_payload_can_have_names_that_are_no_keywords() -> None:
+def test_a_payload_can_have_names_outside_pythons_keywords() -> None:
     assert publish("a.b", data={"from": 1, "data": 2}, event=3)["step"] == {
         "action": "publish:a.b",
         "data": {"from": 1, "data": 2, "event": 3},
@@ -96,14 +98,14 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
         CompleteAction(result={"ok": True}),
     ],
 )
-def test_every_decision_has_a_wire_form_that_means_it(action: PlanAction) -> None:
+def test_every_decision_has_a_wire_form_that_parses_back(action: PlanAction) -> None:
     decision = PlannerDecision(next_action=action, reasoning="because")
-    answer = said(ScriptedReasoner([decision]).ask(ASKED))
+    answer = answer_to(ScriptedReasoner([decision]).ask(ASKED))
     assert answer.value == wire_form(decision)
     assert parse_decision(answer.value, answer.fault) == decision
 
 
-def test_the_helpers_speak_the_schema_of_an_offer() -> None:
+def test_the_helpers_answers_fit_the_schema_of_an_offer() -> None:
     def event(name: str) -> EventDefinition:
         return EventDefinition(event_name=name, topic=EventTopic.ACTION_REQUESTS)
 

@@ -1,4 +1,4 @@
-"""What a question was made of is written down once, and what of it is not there any more is said in words."""
+"""The parts of a question are stored once, and missing or changed parts are named."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def entry(sent: Sent | None, ordinal: int = 3, **changes: Any) -> JournalEntry:
     return replace(made, **changes)
 
 
-def stored(**changes: Any) -> StoredQuestion:
+def stored_question(**changes: Any) -> StoredQuestion:
     sent, kept = write_down(INPUTS, "one", PAYER)
     sent = replace(sent, again="again", after=(1, 2))
     parts = {part.digest: part.body for part in kept} | {"template": "", "form": "", "again": ""}
@@ -48,7 +48,7 @@ def without(parts: Mapping[str, str] | None, *bodies: str) -> dict[str, str]:
     return {digest: body for digest, body in (parts or {}).items() if body not in bodies and digest not in bodies}
 
 
-def test_what_is_long_is_a_part_and_what_rows_hold_is_written_down_by_its_digest_only() -> None:
+def test_long_values_are_stored_as_parts_and_stored_rows_only_by_digest() -> None:
     sent, kept = write_down(INPUTS, "one", PAYER)
     frame, *others = [part for part in kept if part.tenant_id]
     own = [part for part in kept if part.plan_id]
@@ -59,14 +59,14 @@ def test_what_is_long_is_a_part_and_what_rows_hold_is_written_down_by_its_digest
     assert (sent.first, sent.last, sent.text) == (1, 2, "x was answered.")
 
 
-def test_a_refused_answer_is_repeated_as_it_came_and_without_the_blanks_that_it_was_cut_in() -> None:
+def test_a_refused_answer_is_repeated_unchanged_but_without_trailing_blanks() -> None:
     assert retold_answer(entry(None, raw="{} \n")) == "{} \n"
     assert retold_answer(entry(None, raw="")) == NO_ANSWER
     assert retold_answer(entry(None, raw="{  \n\t", ending=Ending.BLANK)) == "{"
 
 
 @pytest.mark.parametrize("is_common", [True, False])
-def test_what_was_chosen_for_one_plan_is_kept_with_it(is_common: bool) -> None:
+def test_parts_of_a_plans_own_offer_are_stored_with_the_plan(is_common: bool) -> None:
     _, kept = write_down(replace(INPUTS, is_common=is_common), "one", PAYER)
     tenants, plans = {part.tenant_id for part in kept}, {part.plan_id for part in kept}
     assert (tenants, plans) == (({"one", ""}, {"p-1", ""}) if is_common else ({""}, {"p-1"}))
@@ -82,8 +82,8 @@ def test_the_next_question_of_a_plan_refers_to_the_same_parts() -> None:
     assert sent.own == {"left": 2, "note": "look"}
 
 
-def test_everything_is_made_again_of_what_is_stored() -> None:
-    found = stored()
+def test_a_question_is_rebuilt_from_stored_rows() -> None:
+    found = stored_question()
     assert find_faults(found) == []
     assert make_inputs(found) == INPUTS.values
     sent = found.entry.sent
@@ -92,8 +92,8 @@ def test_everything_is_made_again_of_what_is_stored() -> None:
     }
 
 
-def test_a_trigger_that_no_step_holds_is_written_down_whole() -> None:
-    occasion = replace(OCCASION, trigger=Trigger("Somebody called.", {"about": "rain"}))
+def test_a_trigger_outside_the_steps_is_stored_whole() -> None:
+    occasion = replace(OCCASION, trigger=Trigger("A customer called.", {"about": "rain"}))
     inputs = Inputs(
         {"trigger": {"text": "t", "data": "d"}, **tell(occasion)}, frozenset({"trigger"}), True, occasion.made
     )
@@ -104,7 +104,7 @@ def test_a_trigger_that_no_step_holds_is_written_down_whole() -> None:
     assert make_inputs(again) == inputs.values and find_faults(again) == []
 
 
-def test_results_of_a_join_are_told_again() -> None:
+def test_results_of_a_join_are_rebuilt() -> None:
     occasion = Occasion(plan(), Trigger("All came.", [{"status": "ok"}], join_id="j"), history=OCCASION.history)
     sent, kept = write_down(Inputs(tell(occasion), made=occasion.made), "one", PAYER)
     parts = {part.digest: part.body for part in kept} | {"template": "", "form": ""}
@@ -145,26 +145,26 @@ CHANGED = [STEPS[0], replace(STEPS[1], data={"n": 3})]
         (lambda one: replace(one, parts={**one.parts, one.entry.sent.frame: "{"}), []),
     ],
 )
-def test_what_is_not_there_any_more_or_not_as_it_was_is_named(change: Any, said: list[str]) -> None:
-    faults = find_faults(change(stored()))
+def test_a_missing_or_changed_part_is_named(change: Any, said: list[str]) -> None:
+    faults = find_faults(change(stored_question()))
     assert len(faults) == len(said)
     assert all(words in fault for words, fault in zip(said, faults, strict=True)), faults
-    assert len(make_inputs(change(stored()))) <= len(INPUTS.values)
+    assert len(make_inputs(change(stored_question()))) <= len(INPUTS.values)
 
 
-def test_the_digest_of_messages_tells_where_each_ends() -> None:
+def test_the_digest_of_messages_marks_the_end_of_each() -> None:
     one = [("system", "ab"), ("user", "c")]
     assert digest_messages(one) == digest_messages(tuple(one))
     assert len({digest_messages(other) for other in (one, [("system", "a"), ("user", "bc")], one[:1], [])}) == 4
     assert digest_messages([("user", "\ud800")])
 
 
-def test_nothing_is_made_of_rows_where_nothing_was() -> None:
+def test_inputs_without_rows_have_no_digests_of_rows() -> None:
     sent, _ = write_down(Inputs({"work": "w"}), "one", PAYER)
     assert sent.made == {}
 
 
 @pytest.mark.parametrize("blanks", [" " * 100, "\n\t" * 50, "\\n" * 50])
-def test_an_answer_ends_blank_where_nothing_but_blanks_was_written_for_long(blanks: str) -> None:
+def test_an_answer_with_a_long_run_of_blanks_ends_blank(blanks: str) -> None:
     assert ends_blank(f'{{"reasoning": "{blanks}') and trim_blanks(f"{{1{blanks}") == "{1"
     assert not ends_blank(f"{blanks}1") and not ends_blank("{ \n")

@@ -1,4 +1,4 @@
-"""The sentence that people are asked, about the very payload."""
+"""The sentence of a question, filled from its payload."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ from soorma_ai.kernel.rules.waits.sentences import MOST_CHARS, fill_sentence
         ("nothing to fill in", {}, "nothing to fill in"),
     ],
 )
-def test_a_sentence_has_what_the_payload_has_where_it_names_a_field(text: str, data: Any, sentence: str) -> None:
+def test_a_sentence_shows_the_payloads_value_for_each_field_it_names(text: str, data: Any, sentence: str) -> None:
     assert fill_sentence(text, data) == sentence
 
 
-def test_a_long_value_takes_no_more_than_its_part_of_a_sentence() -> None:
+def test_a_long_value_in_a_sentence_is_cut() -> None:
     assert len(fill_sentence("{a}", {"a": "W" * 2**20})) == MOST_CHARS

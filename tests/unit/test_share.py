@@ -1,4 +1,4 @@
-"""No agent crowds out the others, however many events it has."""
+"""Fair shares of a ranking among agents."""
 
 import pytest
 
@@ -16,17 +16,17 @@ from soorma_ai.kernel.rules.choices.ranking import share
         ("aaaaaabc", "aaaabcaa"),
     ],
 )
-def test_no_agent_has_more_than_half_of_what_is_ranked_while_others_have_anything(ranked: str, shared: str) -> None:
+def test_no_agent_has_more_than_half_of_a_ranking_while_others_have_any(ranked: str, shared: str) -> None:
     names = [f"{agent}{n}" for n, agent in enumerate(ranked)]
     found = share(names, lambda name: name[0])
     assert "".join(name[0] for name in found) == shared
     assert sorted(found) == sorted(names)
     for agent in {*ranked}:
         own = [name for name in found if name[0] == agent]
-        assert own == [name for name in names if name[0] == agent], "each agent's own keep their order"
+        assert own == [name for name in names if name[0] == agent], "each agent's events keep their order"
 
 
-def test_sharing_a_long_list_takes_no_longer_than_reading_it() -> None:
+def test_sharing_a_long_list_takes_linear_time() -> None:
     names = [f"a{n}" for n in range(50_000)] + [f"b{n}" for n in range(50_000)]
     found = share(names, lambda name: name[0])
     assert len(found) == 100_000 and {name[0] for name in found[4:8]} == {"b"}

@@ -27,7 +27,7 @@ def reply(seconds: float, *, is_failure: bool = False) -> Line:
     return Line(LineKind.REPLY, at(seconds), "loader", "item.loaded", took=at(1), is_failure=is_failure)
 
 
-def test_two_hundred_parts_are_one_row_with_a_bar() -> None:
+def test_two_hundred_requests_are_one_row_with_a_bar() -> None:
     statuses = [ActionStatus.COMPLETED] * 30 + [ActionStatus.RUNNING] * 8 + [ActionStatus.TIMED_OUT]
     statuses += [ActionStatus.PENDING] * (200 - len(statuses))
     (row,) = progress_of([replace(PART, status=status) for status in statuses])
@@ -35,13 +35,13 @@ def test_two_hundred_parts_are_one_row_with_a_bar() -> None:
     assert row.parts == (("done", 0, WIDTH * 0.15), ("failed", 150.0, 5.0), ("running", 155.0, 40.0))
 
 
-def test_parts_are_equal_below_the_same_task_alone_and_few_are_no_row() -> None:
+def test_requests_group_below_the_same_task_only_and_few_make_no_row() -> None:
     few = [replace(PART, parent_id=f"task {number % 2}") for number in range(2 * LEAST - 1)]
     assert [row.words for row in progress_of(few)] == [describe(LEAST, done=0)]
     assert progress_of([PART] * (LEAST - 1)) == ()
 
 
-def test_a_report_of_work_in_progress_is_a_row_and_rows_are_bounded() -> None:
+def test_a_running_requests_report_is_a_row_and_rows_are_bounded() -> None:
     running = replace(PART, status=ActionStatus.RUNNING, report=REPORT)
     (row,) = progress_of([running, replace(running, status=ActionStatus.COMPLETED)])
     assert (row.words, row.parts) == ("40% half of it", (("done", 0.0, 400.0),))
@@ -61,7 +61,7 @@ def test_equal_lines_fold_with_their_counts_and_keep_their_failures() -> None:
     assert ended[0].lines[0].kind is LineKind.CLOSED
 
 
-def test_lines_that_differ_or_lead_to_a_decision_stay() -> None:
+def test_unequal_lines_and_lines_with_a_decision_stay() -> None:
     few = tuple(part(number, reply(1)) for number in range(LEAST - 1))
     assert fold_siblings((*few, part(0, what="other"))) == (*few, part(0, what="other"))
     deciding = tuple(part(number, Line(LineKind.CHOICE, at(1), "x")) for number in range(9))
@@ -71,7 +71,7 @@ def test_lines_that_differ_or_lead_to_a_decision_stay() -> None:
     assert len(fold_siblings([*turns, replace(turns[0], note="failed")])) == 2
 
 
-def test_a_part_of_a_plan_claims_no_outcomes_that_it_does_not_have() -> None:
+def test_a_fold_in_a_part_of_a_plan_claims_no_outcomes() -> None:
     (row,) = fold_siblings([part(number) for number in range(LEAST)], is_part=True)
     assert (row.what, row.lines) == (f"item.load ×{LEAST}", ())
 
@@ -88,6 +88,6 @@ def test_a_part_of_a_plan_claims_no_outcomes_that_it_does_not_have() -> None:
         ("{note}", "x" * 79 + "…"),
     ],
 )
-def test_a_title_is_filled_from_the_goal_data_on_one_line(template: str, title: str) -> None:
+def test_a_title_is_filled_from_the_goals_data_on_one_line(template: str, title: str) -> None:
     data = {"ticket_id": "T-1", "amount": 1200, "customer": {"name": "Ada"}, "note": "x" * 500}
     assert title_of(template, data) == title

@@ -1,4 +1,4 @@
-"""Signatures of webhooks, by the vectors that their senders print, and by the official library."""
+"""Signatures of webhooks, checked with the senders' published vectors and the official library."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ SLACK_BODY = (
 )
 
 
-def test_github_as_it_is_printed() -> None:
+def test_githubs_published_vector_is_accepted() -> None:
     signed = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     post = Post({"x-hub-signature-256": signed, "x-github-delivery": "d-1"}, b"Hello, World!")
     known = GitHub("It's a Secret to Everybody").verify(post, NOW)
@@ -35,7 +35,7 @@ def test_github_as_it_is_printed() -> None:
     assert GitHub("It's a Secret to Everybody").verify(again, NOW) == known
 
 
-def test_slack_as_it_is_printed() -> None:
+def test_slacks_published_vector_is_accepted() -> None:
     signed = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
     post = Post({"x-slack-signature": signed, "x-slack-request-timestamp": "1531420618"}, SLACK_BODY)
     assert len(SLACK.verify(post, datetime.fromtimestamp(1531420700, UTC))) == 64
@@ -43,7 +43,7 @@ def test_slack_as_it_is_printed() -> None:
         SLACK.verify(post, NOW)
 
 
-def test_what_we_sign_the_official_library_takes_and_we_take_what_it_signs() -> None:
+def test_signatures_are_exchanged_with_the_official_library() -> None:
     ours, official, now = StandardWebhooks(SECRET), Official(SECRET), SystemClock().now()
     headers = ours.sign("m-1", BODY, now)
     assert official.verify(BODY, headers) == json.loads(BODY)
@@ -52,7 +52,7 @@ def test_what_we_sign_the_official_library_takes_and_we_take_what_it_signs() -> 
     assert ours.verify(Post(theirs, BODY), now) == "m-2"
 
 
-def test_while_one_secret_takes_the_place_of_another_both_are_known() -> None:
+def test_during_a_rotation_of_secrets_both_are_accepted() -> None:
     both = StandardWebhooks((SECRET, OTHER))
     headers = both.sign("m-1", BODY, NOW)
     for one in (SECRET, OTHER):
@@ -61,7 +61,7 @@ def test_while_one_secret_takes_the_place_of_another_both_are_known() -> None:
 
 
 def stripe(secret: str, at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers of a post of Stripe, whose scheme differs from Slack's by what stands before the body."""
+    """Return the headers of a Stripe post: like Slack's scheme, with another prefix before the body."""
     seconds = int(at.timestamp())
     mac = hmac.new(secret.encode(), f"{seconds}.".encode() + body, hashlib.sha256).hexdigest()
     return {"stripe-signature": f"t={seconds},v1={'0' * 64},v1={mac},v0=x"}
@@ -70,7 +70,7 @@ def stripe(secret: str, at: datetime, body: bytes) -> dict[str, str]:
 STRIPE = Stripe("whsec_stripes_own_text")
 
 
-def test_stripe_gives_the_id_that_is_signed() -> None:
+def test_stripe_gives_the_signed_id() -> None:
     assert STRIPE.verify(Post(stripe("whsec_stripes_own_text", NOW, BODY), BODY), NOW) == "evt_1"
 
 
@@ -82,7 +82,7 @@ SIGNED = [
 
 @pytest.mark.parametrize(("verifier", "headers"), SIGNED)
 @pytest.mark.parametrize("late", [timedelta(minutes=6), -timedelta(minutes=6)])
-def test_what_is_too_old_or_still_to_come_is_refused(
+def test_a_signature_too_old_or_in_the_future_is_refused(
     verifier: Verifier, headers: dict[str, str], late: timedelta
 ) -> None:
     with pytest.raises(Unauthenticated, match="s away from now"):
@@ -111,10 +111,10 @@ def test_a_changed_body_header_or_secret_is_refused(verifier: Verifier, headers:
         lambda: Slack("too short"),
     ],
 )
-def test_a_secret_that_could_be_guessed_is_a_fault_of_the_set_up(make: object) -> None:
+def test_a_guessable_secret_is_a_config_error(make: object) -> None:
     with pytest.raises(ConfigError):
         make()  # type: ignore[operator]
 
 
-def test_no_secret_is_told() -> None:
+def test_no_secret_is_in_a_repr() -> None:
     assert "whsec" not in repr((StandardWebhooks(SECRET), STRIPE, SLACK, GitHub("whsec of 16 letters")))

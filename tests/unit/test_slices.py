@@ -1,4 +1,4 @@
-"""Large work is done in slices, which tenants take by turns."""
+"""Large work in slices, with turns among tenants."""
 
 import asyncio
 from collections.abc import Generator
@@ -10,25 +10,25 @@ from soorma_ai.kernel.domain.slices import at_once, sliced
 from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 
 
-def counted(steps: int, units: int) -> Generator[int, None, str]:
+def steps_of(steps: int, units: int) -> Generator[int, None, str]:
     for _ in range(steps):
         yield units
     return "done"
 
 
-def test_a_slice_is_no_longer_than_a_call_may_be() -> None:
-    assert len(list(sliced(counted(10, MOST_AT_ONCE // 2)))) == 4
-    assert not list(sliced(counted(10, MOST_AT_ONCE // 10)))
-    assert at_once(sliced(counted(10, MOST_AT_ONCE))) == "done"
+def test_a_slice_is_no_longer_than_one_call_may_be() -> None:
+    assert len(list(sliced(steps_of(10, MOST_AT_ONCE // 2)))) == 4
+    assert not list(sliced(steps_of(10, MOST_AT_ONCE // 10)))
+    assert at_once(sliced(steps_of(10, MOST_AT_ONCE))) == "done"
 
 
-def test_work_beyond_its_bound_is_given_up() -> None:
-    assert at_once(sliced(counted(10, 10), most=99)) is None
-    assert at_once(sliced(counted(10, 10), most=100)) == "done"
+def test_work_beyond_its_bound_is_abandoned() -> None:
+    assert at_once(sliced(steps_of(10, 10), most=99)) is None
+    assert at_once(sliced(steps_of(10, 10), most=100)) == "done"
 
 
 class Log:
-    """The slices that tenants have had, in order."""
+    """The slices of all tenants, in order."""
 
     def __init__(self) -> None:
         self.tenants: list[str] = []
@@ -42,7 +42,7 @@ class Log:
         await run_in_slices(tenant_id, run())
 
 
-async def test_a_tenants_work_does_not_wait_for_all_of_anothers() -> None:
+async def test_a_tenants_work_does_not_wait_for_the_end_of_anothers() -> None:
     log = Log()
     heavy = [asyncio.ensure_future(log.work("a", 50)) for _ in range(5)]
     await asyncio.sleep(0)
@@ -59,7 +59,7 @@ async def test_three_tenants_take_turns() -> None:
     assert {tenant_id: while_all_work.count(tenant_id) for tenant_id in "abc"} == {"a": 12, "b": 12, "c": 12}
 
 
-async def test_the_loop_turns_between_the_slices() -> None:
+async def test_the_event_loop_runs_between_slices() -> None:
     log, turns = Log(), 0
     task = asyncio.ensure_future(log.work("a", 30))
     while not task.done():
@@ -68,7 +68,7 @@ async def test_the_loop_turns_between_the_slices() -> None:
     assert turns >= 30
 
 
-async def test_work_that_nobody_waits_for_any_more_is_given_up() -> None:
+async def test_cancelled_work_is_abandoned() -> None:
     log = Log()
     dropped = asyncio.ensure_future(log.work("a", 1_000))
     await asyncio.sleep(0)
@@ -79,7 +79,7 @@ async def test_work_that_nobody_waits_for_any_more_is_given_up() -> None:
     assert len(log.tenants) < 20
 
 
-async def test_an_error_in_one_work_is_its_own() -> None:
+async def test_an_error_stays_in_its_own_work() -> None:
     def broken() -> Generator[None, None, None]:
         yield
         raise ValueError("broken")

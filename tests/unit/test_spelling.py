@@ -1,4 +1,4 @@
-"""The spelling of values in a prompt, and what it costs by a real tokenizer."""
+"""JSON text of values in a prompt, and its cost with a real tokenizer."""
 
 import json
 from functools import cache
@@ -37,7 +37,7 @@ TEXTS = {
 def tokenizer() -> Any:
     pytest.importorskip(
         "soorma_ai.adapters.models.litellm.libraries"
-    ).libraries()  # its switches: no prices are fetched
+    ).libraries()  # sets its switches: no download of prices
     return pytest.importorskip("litellm.litellm_core_utils.default_encoding").encoding
 
 
@@ -46,26 +46,26 @@ def tokens(text: str) -> int:
 
 
 @pytest.mark.parametrize("language", TEXTS)
-def test_a_value_between_its_marks_costs_no_more_than_its_plain_json(language: str) -> None:
+def test_a_fenced_value_costs_no_more_than_its_plain_json(language: str) -> None:
     value: Json = {"order_id": "A-17", "note": TEXTS[language], "lines": [TEXTS[language], 12.5, None]}
     inside = fence(value).removeprefix("<data>").removesuffix("</data>")
     assert tokens(inside) <= 1.05 * tokens(json.dumps(value, ensure_ascii=False))
 
 
 @pytest.mark.parametrize("language", TEXTS)
-def test_the_estimated_tokens_of_a_script_are_near_those_of_a_real_tokenizer(language: str) -> None:
+def test_estimated_tokens_of_a_script_are_near_those_of_a_real_tokenizer(language: str) -> None:
     real = tokens(TEXTS[language])
     assert 0.7 * real <= size_of_text(TEXTS[language]) / CHARS_PER_TOKEN <= 1.5 * real
 
 
-def test_a_text_of_any_script_is_cut_by_its_tokens() -> None:
+def test_a_text_of_any_script_is_cut_by_tokens() -> None:
     cut = {language: clip_to_size(text * 20, 400) for language, text in TEXTS.items()}
     assert all(350 < size_of_text(text) <= 410 for text in cut.values())
     assert len(cut["Chinese"]) < 100 < 200 < len(cut["Russian"]) < len(cut["English"]) == 400
 
 
 @given(st.text())
-def test_a_spelling_is_the_same_json_without_what_a_prompt_must_not_hold(text: str) -> None:
+def test_json_for_a_prompt_is_equal_json_without_forbidden_characters(text: str) -> None:
     spelled = spell({text: [text]})
     assert json.loads(spelled) == {text: [text]}
     assert not any(sign in spelled for sign in "<\x00\n\x7f\x85\u2028\u2029") and spelled.encode()
@@ -73,5 +73,5 @@ def test_a_spelling_is_the_same_json_without_what_a_prompt_must_not_hold(text: s
 
 
 @given(st.text() | st.text('<\n"\\\t\x00\x1f\x7f', max_size=30) | st.text('<\n"\\ aя请ü', max_size=30))
-def test_the_size_of_a_spelling_is_known_without_it(text: str) -> None:
+def test_the_size_of_json_for_a_prompt_is_known_without_its_text(text: str) -> None:
     assert size_of_spelled(text) == size_of_text(spell(text))

@@ -1,4 +1,4 @@
-"""Progress of long work in words and as a share."""
+"""Progress of long work as text and as a share."""
 
 import asyncio
 from collections.abc import Mapping
@@ -43,13 +43,13 @@ DONE, RUNNING, FAILED = ActionStatus.COMPLETED, ActionStatus.RUNNING, ActionStat
         ),
     ],
 )
-def test_a_plan_has_a_share_and_words_by_its_requests_and_reports(
+def test_a_plans_progress_has_a_share_and_a_text_from_requests_and_reports(
     found: PlanProgress, share: float | None, words: str
 ) -> None:
     assert stage_of_plan(found) == Stage(share, words)
 
 
-async def test_each_change_of_a_stage_is_one_line_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_each_change_of_progress_is_one_line_outside_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     ends, shown = asyncio.Event(), 0
 
     async def look() -> Stage:

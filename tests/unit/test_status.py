@@ -1,4 +1,4 @@
-"""The status of a plan moves as this table says, and in no other way."""
+"""The status of a plan follows this table."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from unit.kit import HOUR, NOW, plan
 
 STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
-# What each status becomes, in the order above; nothing where it may not be moved so.
+# The next status for each status in the order above; empty for an illegal move.
 TABLE: dict[str, tuple[str, ...]] = {
     "go": ("running", "running", "running", "", "", ""),
     "rest": ("paused", "paused", "paused", "", "", ""),
@@ -26,7 +26,7 @@ CELLS = [(status, trigger, to) for trigger, row in TABLE.items() for status, to 
 
 
 @pytest.mark.parametrize(("status", "trigger", "to"), CELLS)
-def test_a_trigger_moves_a_status_as_the_table_says(status: str, trigger: str, to: str) -> None:
+def test_a_trigger_moves_a_status_along_the_table_or_is_refused(status: str, trigger: str, to: str) -> None:
     before = plan(status)
     if to:
         after = move(before, StatusTrigger(trigger), NOW + HOUR)
@@ -38,19 +38,19 @@ def test_a_trigger_moves_a_status_as_the_table_says(status: str, trigger: str, t
 
 
 @pytest.mark.parametrize(("trigger", "is_left"), [("go", True), ("rest", True), ("complete", False), ("fail", False)])
-def test_nothing_is_held_for_the_next_call_of_a_plan_that_has_ended(trigger: str, is_left: bool) -> None:
+def test_an_ended_plan_has_no_reservation_for_a_next_call(trigger: str, is_left: bool) -> None:
     before = replace(plan("running"), next_call=Charge("p-1", 1, 100, 0.1))
     assert move(before, StatusTrigger(trigger), NOW).next_call == (before.next_call if is_left else None)
 
 
-def test_the_table_knows_every_status_and_every_trigger() -> None:
+def test_the_table_has_every_status_and_every_trigger() -> None:
     assert set(STATUSES) == set(PlanStatus)
     assert TABLE.keys() == set(StatusTrigger)
     assert {s for s in PlanStatus if s.is_final} == {"completed", "failed", "cancelled"}
 
 
-def test_nothing_else_changes_the_status_of_a_plan() -> None:
-    """An expectation has a status, too: whatever is of that kind says so where it is set."""
+def test_no_other_module_sets_the_status_of_a_plan() -> None:
+    """Code that sets the status of an expectation names `ExpectationStatus`."""
     package = Path(soorma_ai.__file__).parent
     found = {
         str(module.relative_to(package))

@@ -1,4 +1,4 @@
-"""The URL of a store: where its secret is kept, and what of it is shown."""
+"""The URL of a store: the place of its secret, and its form without a password."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from soorma_ai.settings import hide_password, place_of_store
         ("postgresql:///../../etc", Path("______etc")),
     ],
 )
-def test_the_secret_of_a_database_is_kept_in_this_directory_by_its_name_alone(url: str, place: Path | None) -> None:
+def test_a_databases_secret_is_stored_in_this_directory_under_its_name_alone(url: str, place: Path | None) -> None:
     assert place_of_store(url) == place
 
 
@@ -33,5 +33,5 @@ def test_the_secret_of_a_database_is_kept_in_this_directory_by_its_name_alone(ur
         ("nats://ann:p@ss@host/shop", "nats://***@host/shop"),
     ],
 )
-def test_a_url_is_shown_without_what_is_secret_in_it(url: str, shown: str) -> None:
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
     assert hide_password(url) == shown

@@ -1,5 +1,5 @@
-"""What is written down of an event that a bus brought: nobody uses up another's id, or speaks for the platform or an
-agent, and what is gone stays gone."""
+"""Events from a bus before they are stored: foreign events get another id and a client's source, and erased events stay
+erased."""
 
 import pytest
 
@@ -12,27 +12,27 @@ from unit.kit import event
 GIVEN = event("order.paid", id="e-1", topic="business-facts", tenant_id="acme", source=SYSTEM, answers="q-1")
 
 
-def test_an_event_that_was_sent_is_that_event() -> None:
+def test_an_event_this_store_sent_is_unchanged() -> None:
     assert as_written_down(GIVEN, "acme", is_own=True) is GIVEN
 
 
 @pytest.mark.parametrize("known", [None, "globex"])
-def test_what_the_log_has_no_more_does_not_come_back(known: str | None) -> None:
+def test_an_erased_event_does_not_come_back(known: str | None) -> None:
     assert as_written_down(GIVEN, known, is_own=True) is None
 
 
 @pytest.mark.parametrize("known", [None, "globex", "acme"])
-def test_the_event_of_a_stranger_is_a_clients_under_an_id_that_can_be_nobody_elses(known: str | None) -> None:
+def test_a_foreign_event_becomes_a_clients_event_under_a_unique_id(known: str | None) -> None:
     named = as_written_down(GIVEN, known, is_own=False)
     assert named is not None and named.id != GIVEN.id
     assert named == GIVEN.model_copy(update={"id": named.id, "source": CLIENT, "answers": None})
-    assert as_written_down(GIVEN, known, is_own=False) == named, "when it comes again, it is the same event"
+    assert as_written_down(GIVEN, known, is_own=False) == named, "a second copy is the same event"
     of_another = as_written_down(GIVEN.model_copy(update={"tenant_id": "globex"}), "initech", is_own=False)
     assert of_another is not None and of_another.id != named.id
 
 
 @pytest.mark.parametrize(("topic", "unchecked"), [("action-requests", True), ("action-results", None)])
-def test_the_request_of_a_stranger_is_checked_as_it_is_handed_over(topic: str, unchecked: bool | None) -> None:
+def test_a_foreign_request_is_checked_at_its_delivery(topic: str, unchecked: bool | None) -> None:
     given = event("pay", id="e-1", topic=topic, unchecked=False)
     named = as_written_down(given, None, is_own=False)
     assert named is not None and named.unchecked is unchecked
@@ -40,7 +40,7 @@ def test_the_request_of_a_stranger_is_checked_as_it_is_handed_over(topic: str, u
 
 @pytest.mark.parametrize("topic", ["notification-events", "plan-events", "system-events", "business-facts"])
 @pytest.mark.parametrize("event_type", sorted(PLATFORM_ONLY))
-def test_no_other_program_publishes_what_only_the_platform_publishes(event_type: str, topic: str) -> None:
+def test_no_foreign_program_publishes_an_event_reserved_for_the_platform(event_type: str, topic: str) -> None:
     given = event(event_type, id="e-1", topic=topic, source=SYSTEM)
     with pytest.raises(RemoteProtocolError, match="only the platform publishes it"):
         as_written_down(given, "acme", is_own=False)

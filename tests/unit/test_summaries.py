@@ -1,4 +1,4 @@
-"""Tasks and plans as plain data hold what the seeds name, and can be written as JSON."""
+"""Summaries of tasks and plans: the fields of the design documents, as JSON."""
 
 import json
 
@@ -28,7 +28,7 @@ TASK = TaskRecord(
 )
 
 
-def test_a_task_tells_its_parts_its_state_and_where_its_answer_goes() -> None:
+def test_a_task_summary_has_sub_tasks_state_and_reply_address() -> None:
     part = SubTaskInfo("s", "part.requested", "part.done", "failed", "g-1", {"success": False})
     told = task_summary(TASK, {"seen": [1]}, [part])
     assert json.loads(json.dumps(told)) == told
@@ -47,7 +47,7 @@ def test_a_task_tells_its_parts_its_state_and_where_its_answer_goes() -> None:
     }
 
 
-def test_a_plan_tells_its_status_its_memory_and_when_it_must_end() -> None:
+def test_a_plan_summary_has_status_memory_and_deadline() -> None:
     told = plan_summary(plan(deadline=NOW + HOUR, parent_plan_id="above", answer_key="key"), {"step": 1})
     assert json.loads(json.dumps(told)) == told
     assert (told["status"], told["state"], told["goal_data"]) == ("running", {"step": 1}, {"order_id": "A1"})
@@ -59,7 +59,7 @@ def test_a_plan_tells_its_status_its_memory_and_when_it_must_end() -> None:
     assert plan_summary(plan(deadline=None), {})["deadline"] is None
 
 
-def test_a_line_of_a_list_tells_whom_a_plan_waits_for() -> None:
+def test_a_line_of_a_list_names_the_people_and_events_its_plan_waits_for() -> None:
     asked = replace(QUESTION, approvers=("manager",))
     gate = expectation("gate", ExpectationKind.GATE, 0, subject="pay", ask=asked)
     wait = expectation("wait", ExpectationKind.WAIT, 0, event_type="order.paid", ask=replace(asked, approvers=()))

@@ -1,4 +1,4 @@
-"""Who takes an event."""
+"""Takers of an event."""
 
 import itertools
 from typing import Any
@@ -24,7 +24,7 @@ def takers(*registered: Registration, **asked: str | bool | None) -> list[str]:
     return [one.agent for part in both for one in part]
 
 
-def doing(name: str, *capabilities: str) -> Registration:
+def worker_with(name: str, *capabilities: str) -> Registration:
     able = tuple(AgentCapability(task_name=one, consumed_event=ASKED) for one in capabilities)
     return replace(agent(name, "work.asked", events=((EventRole.TAKES, ASKED),)), capabilities=(*able, "by name only"))
 
@@ -38,7 +38,7 @@ def doing(name: str, *capabilities: str) -> Registration:
         ("orders.paid", ["all"]),
     ],
 )
-def test_an_event_goes_to_every_agent_that_listens_to_it_or_its_family(event_type: str, expected: list[str]) -> None:
+def test_an_event_goes_to_every_agent_with_a_handler_for_it_or_its_family(event_type: str, expected: list[str]) -> None:
     patterns = {"all": "*", "exact": "order.paid", "family": "order.*", "deep": "order.paid.*"}
     assert sorted(takers(*(agent(name, pattern) for name, pattern in patterns.items()), type=event_type)) == expected
 
@@ -64,13 +64,13 @@ def test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all(tena
         ("two", ["ear", "two"]),
         ("packing", ["ear", "one"]),
         ("by name only", ["ear", "one", "two"]),
-        ("nobody", ["ear"]),
+        ("unknown", ["ear"]),
     ],
 )
-def test_a_target_is_an_agent_or_a_capability_and_who_only_listens_hears_it_all_the_same(
+def test_a_target_is_an_agent_or_a_capability_and_pure_listeners_get_it_too(
     target: str | None, expected: list[str]
 ) -> None:
-    registered = doing("one", "packing"), doing("two", "sending"), agent("ear", "work.asked")
+    registered = worker_with("one", "packing"), worker_with("two", "sending"), agent("ear", "work.asked")
     assert sorted(takers(*registered, target=target)) == expected
 
 
@@ -88,11 +88,11 @@ def test_a_target_is_an_agent_or_a_capability_and_who_only_listens_hears_it_all_
     ],
     ids=str,
 )
-def test_an_index_finds_the_takers_of_each_event_whatever_came_before(other: dict[str, Any]) -> None:
+def test_an_index_gives_the_same_takers_after_any_earlier_event(other: dict[str, Any]) -> None:
     registered = (
-        doing("two", "sending"),
-        replace(doing("two", "sending"), agent="two@default", tenant_id="default"),
-        replace(doing("far"), store="elsewhere"),
+        worker_with("two", "sending"),
+        replace(worker_with("two", "sending"), agent="two@default", tenant_id="default"),
+        replace(worker_with("far"), store="elsewhere"),
         planner("one"),
         planner("one", tenant="default"),
         agent("facts", "work.asked", topic=FACTS),
@@ -105,7 +105,7 @@ def test_an_index_finds_the_takers_of_each_event_whatever_came_before(other: dic
         assert index.takers(first) == Index(registered).takers(first)
 
 
-def test_a_goal_with_a_target_is_for_that_planner_only() -> None:
+def test_a_goal_with_a_target_goes_only_to_that_planner_and_to_listeners() -> None:
     registered = planner("one"), planner("two"), agent("ear", "goal.given")
     assert takers(*registered, type="goal.given", target="two") == ["two", "ear"]
 
@@ -114,7 +114,7 @@ def test_a_goal_with_a_target_is_for_that_planner_only() -> None:
     ("topic", "put"),
     [(EventTopic.ACTION_REQUESTS, Put("planner", plan_id_of("g-1", "planner"), LAST)), (FACTS, Put("planner", "g-1"))],
 )
-def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, put: Put) -> None:
+def test_a_goal_is_recognised_by_topic_and_type(topic: EventTopic, put: Put) -> None:
     index = Index([agent("planner", "goal.given", topic=topic, events=planner().events)])
     assert [*itertools.chain(*index.takers(event("g-1", "goal.given", topic)))] == [put]
 
@@ -123,11 +123,11 @@ def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, put: Put) -> None:
     ("role", "awaited"),
     [(EventRole.MAKES, True), (EventRole.AWAITS, True), (EventRole.TAKES, False), (EventRole.TAKES_AS_GOAL, False)],
 )
-def test_an_event_is_awaited_that_somebody_makes_or_declares_to_await(role: EventRole, awaited: bool) -> None:
-    assert Index([agent("somebody", events=((role, PAID),))]).is_awaited("any", "order.paid") is awaited
+def test_an_event_with_a_maker_or_a_declared_wait_is_awaited(role: EventRole, awaited: bool) -> None:
+    assert Index([agent("stock", events=((role, PAID),))]).is_awaited("any", "order.paid") is awaited
 
 
-def test_definitions_are_those_of_the_tenant_and_of_shared_agents() -> None:
+def test_definitions_come_from_the_tenant_and_from_shared_agents() -> None:
     index = Index([replace(awaiting_payment("theirs"), tenant_id="two"), awaiting_payment("shared")])
     assert len(index.definitions("one", "order.paid")) == 1
     assert len(index.definitions("two", "order.paid")) == 2
@@ -137,16 +137,16 @@ def test_definitions_are_those_of_the_tenant_and_of_shared_agents() -> None:
 # Agents of other stores
 
 
-FAR, FAR_TOO = replace(doing("far"), store="there"), replace(doing("far too"), store="there")
+FAR, FAR_TOO = replace(worker_with("far"), store="there"), replace(worker_with("far too"), store="there")
 
 
-def test_what_is_for_agents_of_another_store_goes_into_its_mailbox_once() -> None:
-    assert sorted(takers(doing("here"), FAR, FAR_TOO)) == ["here", mailbox_of("there")]
+def test_an_event_for_several_agents_of_another_store_enters_its_mailbox_once() -> None:
+    assert sorted(takers(worker_with("here"), FAR, FAR_TOO)) == ["here", mailbox_of("there")]
     assert takers(FAR, target="far too") == []
 
 
 def test_a_request_of_another_store_goes_no_further() -> None:
-    registered, asked = (doing("here"), FAR), event("e-1").model_copy(update={"stays": True})
+    registered, asked = (worker_with("here"), FAR), event("e-1").model_copy(update={"stays": True})
     assert takers(*registered, stays=True) == ["here"]
     assert (Index(registered).is_taken(asked), Index([FAR]).is_taken(asked)) == (True, False)
 
@@ -157,11 +157,9 @@ def test_a_request_of_another_store_goes_no_further() -> None:
         ("here", True, "here"),
         ("far", True, mailbox_of("there")),
         (mailbox_of("there"), True, mailbox_of("there")),
-        ("nobody", False, "nobody"),
+        ("unknown", False, "unknown"),
     ],
 )
-def test_a_reply_counts_from_whose_inbox_or_whose_stores_mailbox_the_request_is_in(
-    sender: str, may: bool, inbox: str
-) -> None:
-    index = Index([doing("here"), FAR])
+def test_a_reply_counts_from_the_inbox_or_mailbox_of_its_request(sender: str, may: bool, inbox: str) -> None:
+    index = Index([worker_with("here"), FAR])
     assert (index.may_answer(sender, "work.asked"), index.inbox_of(sender)) == (may, inbox)

@@ -1,4 +1,4 @@
-"""Templates are filled once, with what a plan knows: what is filled in is data, whatever it looks like."""
+"""Templates, filled once from a plan's values; a filled-in value is never a template."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ VIEW: JsonObject = {
         ("{goal_data.limit}: {results.s.n.0} of {{ results.s.n }}", "3: 1 of [1,2]"),
     ],
 )
-def test_a_template_becomes(template: Any, value: Any) -> None:
+def test_a_template_is_filled_with_values_of_the_plan(template: Any, value: Any) -> None:
     assert fill(template, VIEW) == value
 
 
@@ -47,12 +47,12 @@ def test_a_template_becomes(template: Any, value: Any) -> None:
         f"{{results.s.n.{'9' * 5_000}}}",
     ],
 )
-def test_what_is_not_there_is_not_made_up(template: str) -> None:
+def test_a_missing_value_is_a_payload_mismatch(template: str) -> None:
     with pytest.raises(PayloadMismatch, match="cannot be filled in"):
         fill(template, VIEW)
 
 
-def test_a_template_is_told_from_text_and_every_path_is_found() -> None:
+def test_templates_are_told_apart_from_text_and_every_path_is_found() -> None:
     texts = ("{a.b}", "{{ a }}", "of {a}", "{a}{b}", "{}")
     assert [text for text in texts if is_template(text)] == ["{a.b}", "{{ a }}"]
     assert [*templates_in({"x": ["{a.b} and {{c}}", 5], "y": {"z": "{d}"}})] == ["a.b", "c", "d"]

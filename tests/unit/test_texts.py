@@ -1,4 +1,4 @@
-"""What was asked for as JSON text comes back as what it spells; everything else stays as it came."""
+"""Values asked for as JSON text are parsed; every other value is unchanged."""
 
 import json
 
@@ -31,54 +31,54 @@ DOCUMENT = {
 DEEP = "[" * 100_000
 
 
-def decided(**step: Json) -> JsonObject:
+def decision(**step: Json) -> JsonObject:
     return {"reasoning": "{}", "step": step}
 
 
-def opened(data: Json) -> JsonObject:
-    return decided(action="publish:open", data=data)
+def open_data(data: Json) -> JsonObject:
+    return decision(action="publish:open", data=data)
 
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        (opened('{"a": [1, "{}"]}'), opened({"a": [1, "{}"]})),
-        (opened({"a": 1}), opened({"a": 1})),
-        (opened("no JSON"), opened("no JSON")),
-        (opened('{"a": 1, "a": 2}'), opened('{"a": 1, "a": 2}')),
-        (opened('{"a": NaN}'), opened('{"a": NaN}')),
-        (opened(DEEP), opened(DEEP)),
-        (opened('"{}"'), opened("{}")),
-        (decided(action="complete", result="[1]"), decided(action="complete", result=[1])),
+        (open_data('{"a": [1, "{}"]}'), open_data({"a": [1, "{}"]})),
+        (open_data({"a": 1}), open_data({"a": 1})),
+        (open_data("no JSON"), open_data("no JSON")),
+        (open_data('{"a": 1, "a": 2}'), open_data('{"a": 1, "a": 2}')),
+        (open_data('{"a": NaN}'), open_data('{"a": NaN}')),
+        (open_data(DEEP), open_data(DEEP)),
+        (open_data('"{}"'), open_data("{}")),
+        (decision(action="complete", result="[1]"), decision(action="complete", result=[1])),
         (
-            decided(action="publish:named", data={"name": '{"a": 1}'}),
-            decided(action="publish:named", data={"name": '{"a": 1}'}),
+            decision(action="publish:named", data={"name": '{"a": 1}'}),
+            decision(action="publish:named", data={"name": '{"a": 1}'}),
         ),
         (
-            decided(action="publish_all", requests=[{"action": "publish:open", "data": "{}"}, 7]),
-            decided(action="publish_all", requests=[{"action": "publish:open", "data": {}}, 7]),
+            decision(action="publish_all", requests=[{"action": "publish:open", "data": "{}"}, 7]),
+            decision(action="publish_all", requests=[{"action": "publish:open", "data": {}}, 7]),
         ),
-        (decided(action="unknown", data="{}"), decided(action="unknown", data="{}")),
+        (decision(action="unknown", data="{}"), decision(action="unknown", data="{}")),
         (["{}"], ["{}"]),
         (None, None),
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_text_is_turned_back_where_it_was_asked_for(shared: bool, said: Json, meant: Json) -> None:
+def test_a_text_is_parsed_if_its_schema_asked_for_text(shared: bool, said: Json, meant: Json) -> None:
     assert read_texts(said, wire_of(DOCUMENT, shared=shared)) == meant
 
 
-def test_requests_that_are_told_in_outline_are_given_as_text() -> None:
+def test_requests_in_an_outline_are_given_as_text() -> None:
     wire = wire_of(DOCUMENT, shared=False)
-    said = decided(action="publish_all", requests=[{"action": "publish:named", "data": '{"name": "x"}'}])
+    said = decision(action="publish_all", requests=[{"action": "publish:named", "data": '{"name": "x"}'}])
     assert violations(wire.schema, said) == []
-    assert read_texts(said, wire) == decided(
+    assert read_texts(said, wire) == decision(
         action="publish_all", requests=[{"action": "publish:named", "data": {"name": "x"}}]
     )
 
 
-def test_a_part_that_is_text_by_its_own_schema_is_left_alone() -> None:
+def test_a_part_with_a_text_schema_of_its_own_is_left_alone() -> None:
     document = object_schema({"step": {"anyOf": [branch("complete", result={"type": "string"})]}})
     said: JsonObject = {"step": {"action": "complete", "result": "{}"}}
     assert read_texts(said, wire_of(document)) is said
@@ -89,6 +89,6 @@ def test_an_optional_text_may_be_null() -> None:
     assert [read_texts({"result": said}, wire) for said in (None, "{}")] == [{"result": None}, {"result": {}}]
 
 
-def test_the_way_there_and_back_changes_nothing() -> None:
+def test_a_value_survives_a_round_trip_through_text() -> None:
     for value in ({"a": {"b": [None, 1.5, "x"]}}, {}):
-        assert read_texts(opened(json.dumps(value)), wire_of(DOCUMENT)) == opened(value)
+        assert read_texts(open_data(json.dumps(value)), wire_of(DOCUMENT)) == open_data(value)

@@ -1,4 +1,4 @@
-"""Where a plan's time went."""
+"""Shares of a plan's time."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ Spans = Sequence[tuple[float, float | None]]
 
 
 def story(people: Spans, model: Spans, agents: Spans) -> Story:
-    """A plan whose times are given from second to second; None is an open end."""
+    """A plan with spans in seconds; None is an open end."""
     made = Story()
     made.expectations = [expectation("w", ExpectationKind.WAIT, first, last) for first, last in people]
     made.expectations += [expectation("r", ExpectationKind.REPLY, first, last) for first, last in agents]
@@ -40,13 +40,13 @@ def story(people: Spans, model: Spans, agents: Spans) -> Story:
         "people at the same time",
         "people before models before agents",
         "models and agents in turn",
-        "a person who is slow slows no agent",
-        "who is waited for is waited for until now",
-        "what reaches out of the plan is cut off",
-        "what lies outside is none of it",
+        "a slow person takes no time of an agent",
+        "an open wait lasts until now",
+        "a span beyond the plan is cut",
+        "a span outside the plan does not count",
     ],
 )
-def test_every_moment_has_one_owner(
+def test_every_moment_belongs_to_one_share(
     people: Spans, model: Spans, agents: Spans, shares: tuple[int, int, int, int]
 ) -> None:
     found = shares_of([story(people, model, agents).details()], at(0), at(10))
@@ -55,6 +55,6 @@ def test_every_moment_has_one_owner(
     assert found.total.total_seconds() == sum(seconds) == 10
 
 
-def test_the_time_of_people_counts_waits_that_overlap_once() -> None:
+def test_overlapping_waits_for_people_count_once() -> None:
     waits = story([(1, 4), (3, 6), (9, None)], [], [(0, 50)]).expectations
     assert time_of_people(waits, at(12)).total_seconds() == 8

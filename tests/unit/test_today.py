@@ -1,4 +1,4 @@
-"""The sentence about the day, and what is the same on any of them."""
+"""The sentence about the day in a prompt."""
 
 from datetime import date, timedelta
 
@@ -15,11 +15,11 @@ from soorma_ai.kernel.rules.prompting.today import name_day, without_day
         (date(1, 1, 1), "Today is 0001-01-01 (Monday)."),
     ],
 )
-def test_a_day_is_named_by_its_date_and_its_weekday(day: date, sentence: str) -> None:
+def test_a_day_is_named_by_date_and_weekday(day: date, sentence: str) -> None:
     assert name_day(day) == sentence
 
 
-def test_prompts_of_two_days_are_the_same_without_them() -> None:
+def test_prompts_of_two_days_are_equal_without_the_sentence() -> None:
     told = {without_day(f"Goal.\n{name_day(date(2026, 1, 1) + timedelta(days=n))}\nDecide.") for n in range(400)}
     assert len(told) == 1
 
@@ -27,5 +27,5 @@ def test_prompts_of_two_days_are_the_same_without_them() -> None:
 @pytest.mark.parametrize(
     "text", ["Today is Sunday.", "today is 2026-11-22 (Sunday).", "Today is 2026-11-22.", "Today is 2026-11-22 (So)."]
 )
-def test_nothing_but_that_sentence_is_changed(text: str) -> None:
+def test_no_other_text_is_changed(text: str) -> None:
     assert without_day(text) == text

@@ -1,4 +1,4 @@
-"""API keys and claims: what is taken for one, and what is said of one that is not."""
+"""API keys and claims: accepted forms, and errors about the others."""
 
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ RIGHTS = AgentRights("stock", frozenset({"stock.reserve"}))
 KEY = ApiKey("k1", sha256(b"s3_cr-et").hexdigest(), "acme", "ann", NOW, frozenset({"cfo"}), RIGHTS)
 
 
-def test_a_token_is_read_as_it_is_written_and_shows_no_secret() -> None:
+def test_a_token_survives_a_round_trip_and_shows_no_secret() -> None:
     assert str(TOKEN) == "soorma_k1_s3_cr-et"
     assert parse_token(str(TOKEN)) == TOKEN
     assert "s3" not in repr(TOKEN)
@@ -39,7 +39,7 @@ def test_a_token_is_read_as_it_is_written_and_shows_no_secret() -> None:
 @pytest.mark.parametrize(
     "text", ["", "soorma", "soorma_", "soorma_k1", "soorma_k1_", "soorma__s", "sk_k1_s", f"soorma_k1_{'x' * LONGEST}"]
 )
-def test_anything_else_is_no_key(text: str) -> None:
+def test_any_other_text_is_no_key(text: str) -> None:
     assert parse_token(text) is None
 
 
@@ -59,14 +59,14 @@ def test_a_key_stands_for_its_person_and_its_agent() -> None:
         (replace(KEY, expires_at=NOW + timedelta(days=1)), NOW + timedelta(days=2), "expired"),
     ],
 )
-def test_a_key_that_does_not_hold_is_told_why_to_who_has_its_secret_only(
+def test_the_reason_of_an_invalid_key_is_told_only_to_the_owner_of_its_secret(
     key: ApiKey | None, at: datetime, words: str
 ) -> None:
     with pytest.raises(Unauthenticated, match=words):
         admit(TOKEN, key, at)
 
 
-def test_a_key_holds_until_the_moment_of_its_end() -> None:
+def test_a_key_is_valid_until_its_end() -> None:
     assert admit(TOKEN, replace(KEY, expires_at=NOW), NOW - timedelta(microseconds=1)).key_id == "k1"
 
 
@@ -80,7 +80,7 @@ def test_a_key_holds_until_the_moment_of_its_end() -> None:
         ({"roles": ""}, set()),
     ],
 )
-def test_claims_name_tenant_user_and_roles_and_never_the_root(claims: dict[str, Any], roles: set[str]) -> None:
+def test_claims_give_tenant_user_and_roles_and_never_the_root(claims: dict[str, Any], roles: set[str]) -> None:
     caller = caller_of({"sub": "ann", "tenant": "acme", **claims}, ClaimNames())
     assert caller == Caller(Person("acme", "ann", frozenset(roles)))
 
@@ -111,7 +111,7 @@ def test_claims_of_another_shape_are_refused(claims: dict[str, Any], words: str)
 
 @pytest.mark.parametrize("roles", [None, frozenset[str](), frozenset({"cfo", "boss"})])
 @pytest.mark.parametrize("name", ["ann", "", "Zoë Ω", '"]'])
-def test_a_name_is_read_as_it_is_written(name: str, roles: frozenset[str] | None) -> None:
+def test_a_name_token_survives_a_round_trip(name: str, roles: frozenset[str] | None) -> None:
     person = Person("acme", name, roles)
     assert read_name(name_token(person)) == person
     assert name_token(person).isascii() and name_token(person).isprintable()
@@ -135,7 +135,7 @@ def test_a_name_is_read_as_it_is_written(name: str, roles: frozenset[str] | None
         "\u00ff",
     ],
 )
-def test_anything_else_names_nobody(said: str) -> None:
+def test_any_other_text_is_no_name_token(said: str) -> None:
     for token in (said, urlsafe_b64encode(said.encode("latin-1")).decode()):
         with pytest.raises(Unauthenticated, match="names nobody"):
             read_name(token)
@@ -144,7 +144,7 @@ def test_anything_else_names_nobody(said: str) -> None:
 BEGUN = PendingSignIn("state", "nonce", "verifier")
 
 
-def test_the_code_of_a_sign_in_is_taken_from_its_own_answer_only() -> None:
+def test_the_code_of_a_sign_in_comes_only_from_its_own_answer() -> None:
     answered = {"state": "state", "code": "c-1"}
     assert code_of(answered, BEGUN, "https://id") == code_of({**answered, "iss": "https://id"}, BEGUN, "https://id")
     assert code_of(answered, BEGUN, "https://id") == "c-1"
@@ -160,6 +160,6 @@ def test_the_code_of_a_sign_in_is_taken_from_its_own_answer_only() -> None:
         ({"state": "state"}, "sent no code"),
     ],
 )
-def test_an_answer_to_a_sign_in_without_its_code_is_refused(answered: dict[str, str], words: str) -> None:
+def test_an_invalid_answer_to_a_sign_in_is_refused(answered: dict[str, str], words: str) -> None:
     with pytest.raises(Unauthenticated, match=words):
         code_of(answered, BEGUN, "https://id")

@@ -1,4 +1,4 @@
-"""What a trace tells of a plan."""
+"""The trace of a plan."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -23,14 +23,14 @@ def goal_event() -> EventEnvelope:
     return event(GOAL, -1, because=None, source="client", type="order.place", plan_id=None)
 
 
-def traced(
+def trace_of(
     story: Story, events: Sequence[EventEnvelope] = (), *, now: float = 100, others: Sequence[Story] = ()
 ) -> Trace:
     return trace(story.details(), [other.details() for other in others], events, at(now))
 
 
 def in_turns(count: int) -> tuple[Story, list[EventEnvelope]]:
-    """A plan that asks for one thing after the other, each of which another agent speaks of."""
+    """A plan with requests in series; another agent publishes an event about each."""
     story, events, cause = Story(status=PlanStatus.RUNNING), [goal_event()], GOAL
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
     for number in range(count):
@@ -57,7 +57,7 @@ def only(told: Trace, kind: LineKind) -> Line:
     return found
 
 
-def reserving() -> tuple[Story, list[EventEnvelope]]:
+def reservation() -> tuple[Story, list[EventEnvelope]]:
     """Goal, one request, its reply, the end."""
     story = Story(status=PlanStatus.COMPLETED, ended=10)
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
@@ -76,7 +76,7 @@ def reserving() -> tuple[Story, list[EventEnvelope]]:
     return story, events
 
 
-def holding(closed: float | None = None, given: Answer | None = None, status: str = "open") -> Story:
+def held_charge(closed: float | None = None, given: Answer | None = None, status: str = "open") -> Story:
     """A charge held for approval a second after the goal."""
     story = Story(status=PlanStatus.PAUSED)
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
@@ -87,8 +87,8 @@ def holding(closed: float | None = None, given: Answer | None = None, status: st
     return story
 
 
-def test_a_reply_stands_below_its_request_and_the_request_below_what_caused_it() -> None:
-    told = traced(*reserving())
+def test_a_reply_stands_below_its_request_and_a_request_below_its_cause() -> None:
+    told = trace_of(*reservation())
     assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN]
     first, second = told.lines
     assert kinds(first.lines) == [LineKind.DECISION, LineKind.REQUEST]
@@ -97,12 +97,14 @@ def test_a_reply_stands_below_its_request_and_the_request_below_what_caused_it()
     assert answered.because == first.lines[1].event_id == "reserve"
     assert second.event_id == answered.event_id
     assert kinds(second.lines) == [LineKind.DECISION, LineKind.END]
-    assert (answered.time, answered.took) == (timedelta(seconds=6), timedelta(seconds=4)), "offsets from the start"
+    assert (answered.time, answered.took) == (timedelta(seconds=6), timedelta(seconds=4)), (
+        "times are offsets from the start"
+    )
     assert only(told, LineKind.END).time == timedelta(seconds=10)
 
 
-def test_the_goal_says_who_gave_it_and_a_decision_why_it_was_made_and_what_it_cost() -> None:
-    first = traced(*reserving()).lines[0]
+def test_a_goal_has_its_requester_and_a_decision_its_reasoning_and_its_cost() -> None:
+    first = trace_of(*reservation()).lines[0]
     assert (first.what, first.note, first.data) == ("order.place", "requested by local", {"order": 1})
     thought = first.lines[0].thought
     assert thought is not None
@@ -111,11 +113,11 @@ def test_the_goal_says_who_gave_it_and_a_decision_why_it_was_made_and_what_it_co
     assert (thought.cost_usd, thought.latency) == (0.25, timedelta(seconds=2))
 
 
-def test_what_another_agent_had_a_model_choose_stands_below_what_it_was_asked() -> None:
-    story, events = reserving()
+def test_a_choice_of_another_agents_model_stands_below_its_request() -> None:
+    story, events = reservation()
     story.decisions.append(decision("reserve", 4, "publish:shelf.look", why="it is far", agent="stock"))
-    told = traced(story, events)
-    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "it is no turn of the planner"
+    told = trace_of(story, events)
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "the choice is no turn of the planner"
     request = told.lines[0].lines[1]
     assert [(line.kind, line.who, line.note) for line in request.lines] == [
         (LineKind.CHOICE, "stock", "it is far"),
@@ -123,17 +125,17 @@ def test_what_another_agent_had_a_model_choose_stands_below_what_it_was_asked() 
     ]
 
 
-def test_a_refused_answer_stands_before_the_one_that_was_taken() -> None:
-    story, events = reserving()
+def test_a_refused_answer_stands_before_the_accepted_one() -> None:
+    story, events = reservation()
     refused = decision(GOAL, 1.5, "publish:resrve", ordinal=0, refusal="not offered", latency=0.5)
     story.decisions.insert(0, refused)
-    first, second, *_ = traced(story, events).lines[0].lines
+    first, second, *_ = trace_of(story, events).lines[0].lines
     assert first.thought is not None and first.thought.refusal == first.note == "not offered" and first.is_failure
     assert (second.is_failure, second.note) == (False, "stock first")
 
 
-def test_an_answered_gate_tells_who_was_asked_what_was_held_and_who_said_what_after_how_long() -> None:
-    told = traced(holding(closed=61, given=answer(61, note="go on")))
+def test_an_answered_gate_has_approvers_payload_answer_and_duration() -> None:
+    told = trace_of(held_charge(closed=61, given=answer(61, note="go on")))
     gate = only(told, LineKind.GATE)
     assert (gate.what, gate.data, gate.note) == ("charge", {"amount": 5}, "May it be charged?")
     assert gate.asked is not None
@@ -144,8 +146,8 @@ def test_an_answered_gate_tells_who_was_asked_what_was_held_and_who_said_what_af
     assert not said.is_failure
 
 
-def test_an_open_gate_has_lasted_until_now() -> None:
-    told = traced(holding(), now=31)
+def test_an_open_gate_lasts_until_now() -> None:
+    told = trace_of(held_charge(), now=31)
     asked = only(told, LineKind.GATE).asked
     assert asked is not None
     assert (asked.status, asked.waited, asked.deadline) == ("open", timedelta(seconds=30), timedelta(hours=1))
@@ -153,17 +155,17 @@ def test_an_open_gate_has_lasted_until_now() -> None:
     assert told.shares.people == timedelta(seconds=30)
 
 
-def test_a_no_an_expiry_and_a_question_that_fell_away_look_different() -> None:
-    no = traced(holding(closed=9, given=answer(9, "reject")))
+def test_a_rejection_an_expiry_and_a_withdrawal_have_different_lines() -> None:
+    no = trace_of(held_charge(closed=9, given=answer(9, "reject")))
     assert (only(no, LineKind.ANSWER).what, only(no, LineKind.ANSWER).is_failure) == ("reject", True)
-    late = holding(closed=9, status="expired")
+    late = held_charge(closed=9, status="expired")
     late.step(StepKind.EXPIRED, 9, "wake", "charge", note="Nobody decided; that is a no.", to="gate-1")
-    assert only(traced(late), LineKind.EXPIRY).note == "Nobody decided; that is a no."
-    assert only(traced(holding(closed=9, status="closed")), LineKind.CLOSED).took == timedelta(seconds=8)
+    assert only(trace_of(late), LineKind.EXPIRY).note == "Nobody decided; that is a no."
+    assert only(trace_of(held_charge(closed=9, status="closed")), LineKind.CLOSED).took == timedelta(seconds=8)
 
 
-def test_what_nobody_takes_says_so_below_its_request_and_below_one_that_a_worker_made() -> None:
-    story, events = reserving()
+def test_an_untaken_request_of_a_plan_or_worker_has_a_line_below_it() -> None:
+    story, events = reservation()
     story.status, story.steps, story.expectations = (
         PlanStatus.RUNNING,
         story.steps[:2],
@@ -182,69 +184,69 @@ def test_what_nobody_takes_says_so_below_its_request_and_below_one_that_a_worker
     assert told.untaken == tuple(waiting)
 
 
-def test_a_wait_that_an_outside_event_met_names_its_source() -> None:
+def test_a_wait_met_by_an_outside_event_names_its_source() -> None:
     story = Story()
     story.step(StepKind.GOAL, 0, GOAL, "order.place")
     story.step(StepKind.ASKED, 1, GOAL, "order.paid", to="wait-1")
     story.step(StepKind.RECEIVED, 5, "paid-1", "order.paid", data={"sum": 5}, to="wait-1")
     story.expectations.append(expectation("wait-1", ExpectationKind.WAIT, 1, 5, met_by="paid-1", ask=QUESTION))
     paid = event("paid-1", 5, because=None, source="bank", type="order.paid", data={"sum": 5})
-    told = traced(story, [goal_event(), paid])
+    told = trace_of(story, [goal_event(), paid])
     wait = only(told, LineKind.WAIT)
     assert wait.asked is not None
     assert wait.asked.answered_by == "bank"
     assert [(line.kind, line.who, line.data) for line in wait.lines] == [(LineKind.REPLY, "bank", {"sum": 5})]
-    without_events = only(traced(story), LineKind.WAIT)
+    without_events = only(trace_of(story), LineKind.WAIT)
     assert [(line.kind, line.data) for line in without_events.lines] == [(LineKind.REPLY, {"sum": 5})]
 
 
-def test_a_failed_reply_an_expired_request_and_an_open_one_say_so() -> None:
-    story, events = reserving()
+def test_a_failed_reply_an_expired_and_an_open_request_have_lines() -> None:
+    story, events = reservation()
     failed = reply("reply-1", 6, to="reserve", source="stock", error={"code": "gone", "message": "no stock"})
-    line = only(traced(story, [*events[:2], failed]), LineKind.REPLY)
+    line = only(trace_of(story, [*events[:2], failed]), LineKind.REPLY)
     assert (line.is_failure, line.data) == (True, {"code": "gone", "message": "no stock"})
     late = expectation("reserve", ExpectationKind.REPLY, 2, 8, status=ExpectationStatus.EXPIRED, met_by="wake")
     story.expectations = [late]
-    assert only(traced(story, events[:2]), LineKind.EXPIRY).took == timedelta(seconds=6)
+    assert only(trace_of(story, events[:2]), LineKind.EXPIRY).took == timedelta(seconds=6)
     story.expectations = [expectation("reserve", ExpectationKind.REPLY, 2)]
-    assert only(traced(story, events[:2], now=12), LineKind.OPEN).took == timedelta(seconds=10)
+    assert only(trace_of(story, events[:2], now=12), LineKind.OPEN).took == timedelta(seconds=10)
 
 
-def test_a_plan_that_failed_while_deciding_shows_every_answer_it_got() -> None:
-    """Its first steps are stored when it has failed, later than its decisions."""
+def test_a_plan_failed_at_its_first_decision_shows_every_answer() -> None:
+    """The first steps of such a plan are stored at its failure, after its decisions."""
     story = Story(status=PlanStatus.FAILED, begun=6, ended=6)
     story.step(StepKind.GOAL, 6, GOAL, "order.place")
     story.step(StepKind.FAILED, 6, GOAL, note="not offered")
     story.decisions += [
         decision(GOAL, s, "publish:no", ordinal=n, refusal="not offered") for n, s in enumerate((2, 3, 5))
     ]
-    told = traced(story, [goal_event()])
+    told = trace_of(story, [goal_event()])
     (turn,) = told.lines
     assert kinds(turn.lines) == [LineKind.DECISION] * 3 + [LineKind.END]
     assert (told.started_at, turn.time) == (at(1), timedelta(seconds=1))
     assert [line.time.total_seconds() for line in turn.lines] == [1, 2, 4, 5]
 
 
-def test_a_failure_at_a_reply_has_a_turn_of_its_own_though_the_arrival_was_undone() -> None:
-    story, events = reserving()
+def test_a_failure_at_a_reply_has_a_turn_though_the_arrival_was_rolled_back() -> None:
+    story, events = reservation()
     del story.steps[2:]
     story.decisions[1] = decision("reply-1", 9, "publish:no", refusal="not offered")
     story.step(StepKind.FAILED, 10, "reply-1", note="not offered")
-    told = traced(story, events)
+    told = trace_of(story, events)
     assert [(turn.what, kinds(turn.lines)) for turn in told.lines] == [
         ("order.place", [LineKind.DECISION, LineKind.REQUEST]),
         ("reserve", [LineKind.DECISION, LineKind.END]),
     ]
 
 
-def test_a_decision_still_in_hand_is_shown_before_anything_is_done_about_it() -> None:
-    story, events = reserving()
+def test_a_decision_in_hand_is_shown_before_its_effects() -> None:
+    story, events = reservation()
     del story.steps[2:]
-    turn = traced(story, events[:3]).lines[-1]
+    turn = trace_of(story, events[:3]).lines[-1]
     assert (turn.what, kinds(turn.lines)) == ("reserve", [LineKind.DECISION])
 
 
-def delegating() -> tuple[Story, Story, list[EventEnvelope]]:
+def story_with_child() -> tuple[Story, Story, list[EventEnvelope]]:
     child = Story("pack", "packers", "pack", PlanStatus.COMPLETED, ended=6, begun=3)
     child.step(StepKind.GOAL, 3, "pack", "pack")
     child.decisions.append(decision("pack", 4, "publish:box", agent="packers"))
@@ -273,85 +275,85 @@ def delegating() -> tuple[Story, Story, list[EventEnvelope]]:
     return story, child, events
 
 
-def test_a_delegated_plan_stands_whole_below_its_delegation_and_only_there_or_alone() -> None:
-    story, child, events = delegating()
-    told = traced(story, events, others=[child])
+def test_a_delegated_plan_stands_only_below_its_delegation_or_alone() -> None:
+    story, child, events = story_with_child()
+    told = trace_of(story, events, others=[child])
     delegation = only(told, LineKind.DELEGATION)
     (plan,) = delegation.lines
     assert (plan.kind, plan.who, plan.plan_id, plan.note) == (LineKind.PLAN, "packers", child.plan_id, "completed")
     assert plan.took == timedelta(seconds=3)
     assert [kinds(turn.lines) for turn in plan.lines] == [[LineKind.DECISION, LineKind.REQUEST], [LineKind.END]]
     assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN]
-    assert told.shares.agents == timedelta(seconds=1), "the child's agents, and not the child itself"
-    alone = traced(child, events, others=[story])
+    assert told.shares.agents == timedelta(seconds=1), "the time of the child's agents, without the child's own"
+    alone = trace_of(child, events, others=[story])
     assert [turn.what for turn in alone.lines] == ["pack", "box"]
     assert (alone.lines[0].note, alone.started_at) == (f"requested by {PLANNER}", at(3))
 
 
-def test_what_other_agents_publish_stands_below_its_cause() -> None:
-    story, events = reserving()
+def test_events_of_other_agents_stand_below_their_cause() -> None:
+    story, events = reservation()
     low = event("stock.low", 5, because="reserve", source="stock")
     ordered = event("ordered", 6, because="stock.low", source="buyer")
     heard = event("audited", 1, because=GOAL, source="audit")
     noticed = event("order.noticed", 1, because=GOAL)
-    told = traced(story, [*events, low, ordered, heard, noticed])
+    told = trace_of(story, [*events, low, ordered, heard, noticed])
     request = only(told, LineKind.REQUEST)
     assert [(line.kind, line.who) for line in request.lines] == [(LineKind.EVENT, "stock"), (LineKind.REPLY, "stock")]
     assert [(line.who, line.because) for line in request.lines[0].lines] == [("buyer", "stock.low")]
     assert ("audit", GOAL) in [(line.who, line.because) for line in told.lines[0].lines]
     beside = [line.what for line in told.lines[0].lines if line.kind is LineKind.EVENT]
-    assert "order.noticed" in beside, "what the planner publishes beside its steps"
+    assert "order.noticed" in beside, "an event of the planner outside its steps"
 
 
-def test_what_a_worker_reports_of_its_task_is_told_in_its_own_way() -> None:
-    story, events = reserving()
+def test_a_progress_report_has_a_line_of_its_own_kind() -> None:
+    story, events = reservation()
     half = event("p-1", 4, because="reserve", source="stock", type="task.progress")
     half = half.model_copy(update={"topic": EventTopic.SYSTEM_EVENTS, "data": {"progress": 0.5, "message": "half way"}})
     strange = half.model_copy(update={"id": "p-2", "data": {"progress": "much"}})
-    told = traced(story, [*events, half, strange])
+    told = trace_of(story, [*events, half, strange])
     line = only(told, LineKind.PROGRESS)
     assert (line.who, line.data, line.note, line.because) == ("stock", 0.5, "half way", "reserve")
     assert only(told, LineKind.EVENT).event_id == "p-2"
 
 
-def test_a_request_between_agents_shows_its_reply_and_an_event_that_nothing_explains_is_not_hidden() -> None:
-    story, events = reserving()
+def test_a_request_between_agents_has_its_reply_and_an_unexplained_event_is_shown() -> None:
+    story, events = reservation()
     inner = event("count", 3, because="reserve", source="stock")
     counted = reply("count-reply", 4, to="count", source="shelf", result={"left": 3})
     stray = event("stray", 3, because="somewhere else", source="outside")
-    told = traced(story, [*events, inner, counted, stray])
+    told = trace_of(story, [*events, inner, counted, stray])
     line = next(line for line in flatten(told.lines) if line.event_id == "count-reply")
     assert (line.kind, line.took, line.data) == (LineKind.REPLY, timedelta(seconds=1), {"left": 3})
     assert [(line.kind, line.who) for line in told.lines[2:]] == [(LineKind.EVENT, "outside")]
 
 
-def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_their_own() -> None:
-    story = holding(closed=61, given=answer(61))
+def test_wake_ups_announcements_and_the_final_answer_have_no_own_lines() -> None:
+    story = held_charge(closed=61, given=answer(61))
     announced = event("announced", 1, because=GOAL, type=HUMAN_INPUT)
     woken = event("wake-1", 61, because=GOAL, source=SYSTEM, type="plan.wait.answered")
     cancelled = event("wake-2", 62, because=GOAL, source=SYSTEM, type="plan.cancel.requested")
-    told = traced(story, [goal_event(), announced, woken, cancelled])
+    told = trace_of(story, [goal_event(), announced, woken, cancelled])
     assert LineKind.EVENT not in kinds(list(flatten(told.lines)))
-    ended = only(traced(*reserving()), LineKind.END)
+    ended = only(trace_of(*reservation()), LineKind.END)
     assert ended.event_id == "order.place.completed"
-    assert [line.event_id for line in flatten(traced(*reserving()).lines)].count("order.place.completed") == 1
+    assert [line.event_id for line in flatten(trace_of(*reservation()).lines)].count("order.place.completed") == 1
 
 
-def test_events_that_cause_each_other_end() -> None:
-    story, events = reserving()
+def test_a_circle_of_causes_ends() -> None:
+    story, events = reservation()
     circle = [event("hen", 3, because="egg", source="a"), event("egg", 4, because="hen", source="b")]
-    told = [line.event_id for line in flatten(traced(story, [*events, *circle]).lines)]
+    told = [line.event_id for line in flatten(trace_of(story, [*events, *circle]).lines)]
     assert (told.count("hen"), told.count("egg")) == (1, 1)
 
 
-def test_a_very_long_chain_of_agents_is_told_to_its_end() -> None:
-    story, events = reserving()
+def test_a_very_long_chain_of_agents_is_shown_whole() -> None:
+    story, events = reservation()
     length = 3000
     chain = [event(f"e{n}", 3, because=f"e{n - 1}" if n else "reserve", source="echo") for n in range(length)]
-    told = traced(story, [*events, *chain])
+    told = trace_of(story, [*events, *chain])
     assert sum(line.who == "echo" for line in flatten(told.lines)) == length
     assert depth(told.lines) <= MOST_LEVELS + 2
-    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "all of it below its request"
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "the whole chain is below its request"
 
 
 def depth(lines: Sequence[Line]) -> int:
@@ -359,21 +361,21 @@ def depth(lines: Sequence[Line]) -> int:
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["stock", "audit", PLANNER])), max_size=40))
-def test_every_event_is_told_exactly_once_whatever_caused_it(made: list[tuple[int, str]]) -> None:
-    story, events = reserving()
+def test_every_event_is_shown_once_under_any_causes(made: list[tuple[int, str]]) -> None:
+    story, events = reservation()
     for number, (cause, source) in enumerate(made):
         events.append(event(f"x{number}", 3, because=events[cause % len(events)].id, source=source))
-    told = [line.event_id for line in flatten(traced(story, events).lines)]
-    # The turn that a reply woke names it once more, as its cause.
+    told = [line.event_id for line in flatten(trace_of(story, events).lines)]
+    # The turn after a reply names it again, as its cause.
     expected = sorted([*(one.id for one in events), "reply-1"])
     assert sorted(id for id in told if id) == expected
 
 
 @pytest.mark.parametrize("first", [None, *range(8)])
-def test_a_part_tells_its_turns_as_the_whole_does_and_nothing_of_others(first: int | None) -> None:
+def test_a_part_of_a_trace_has_the_same_turns_as_the_whole(first: int | None) -> None:
     story, events = in_turns(5)
     events.append(event("stray", 60, because="of-nobody", source="shop", type="shop.closed", plan_id=None))
-    whole = traced(story, events)
+    whole = trace_of(story, events)
     *turns, stray = whole.lines
     part = trace(story.details(), [], events, at(100), TurnRange(2, first))
     begin = 4 if first is None else min(first, 4)
@@ -382,9 +384,9 @@ def test_a_part_tells_its_turns_as_the_whole_does_and_nothing_of_others(first: i
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_a_part_leaves_out_the_plans_that_its_other_turns_led_to_and_counts_their_time(most: int) -> None:
-    parent, child, events = delegating()
-    whole = traced(parent, events, others=[child])
+def test_a_part_of_a_trace_omits_child_plans_of_other_turns_but_counts_their_time(most: int) -> None:
+    parent, child, events = story_with_child()
+    whole = trace_of(parent, events, others=[child])
     part = trace(parent.details(), [child.details()], events, at(100), TurnRange(most))
     assert part.shares == whole.shares
     assert part.lines == whole.lines[-most:]
@@ -400,11 +402,11 @@ def test_a_part_leaves_out_the_plans_that_its_other_turns_led_to_and_counts_thei
         (TurnRange(2, 9), 5, [3, 4]),
     ],
 )
-def test_a_part_is_within_its_plan(part: TurnRange, count: int, meant: list[int]) -> None:
+def test_a_part_of_a_trace_stays_within_its_plan(part: TurnRange, count: int, meant: list[int]) -> None:
     assert [*part.of(count)] == meant
 
 
-def test_a_plan_without_any_events_is_told_from_its_own_rows() -> None:
-    story, _ = reserving()
-    told = kinds(list(flatten(traced(story).lines)))
+def test_a_plan_without_events_is_traced_from_its_own_rows() -> None:
+    story, _ = reservation()
+    told = kinds(list(flatten(trace_of(story).lines)))
     assert told == ["turn", "decision", "request", "reply", "turn", "decision", "end"]

@@ -1,4 +1,4 @@
-"""Errors that may be gone the next time are known by the names of their classes, a server's answer by its status."""
+"""Transient errors are recognised by the names of their classes, a server's answer by its status."""
 
 import io
 import shutil
@@ -20,7 +20,7 @@ from soorma_ai.kernel.rules.delivery.transient import may_pass, pause_asked
 
 
 def of_a_library(*names: str) -> Exception:
-    """An error of the last of these classes, each derived from the one before, as libraries that are not here have."""
+    """An error of the last of these classes, each derived from the one before, like those of absent libraries."""
     kind: type[Exception] = Exception
     for name in names:
         module, _, own = name.rpartition(".")
@@ -63,7 +63,7 @@ REQUEST = httpx.Request("GET", "https://a.test")
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_lost_connection_and_a_time_out_may_be_gone_the_next_time(error: Exception) -> None:
+def test_a_lost_connection_and_a_timeout_are_transient(error: Exception) -> None:
     assert may_pass(error)
 
 
@@ -91,7 +91,7 @@ def test_a_lost_connection_and_a_time_out_may_be_gone_the_next_time(error: Excep
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_is_final_is_not_tried_again_though_a_library_may_derive_it_from_what_is_not(error: Exception) -> None:
+def test_a_final_error_is_not_transient_even_with_a_transient_base_class(error: Exception) -> None:
     assert not may_pass(error)
 
 
@@ -134,7 +134,7 @@ LIBRARIES = pytest.mark.parametrize("of", [of_httpx, of_requests, of_aiohttp, of
     ("status", "passes"),
     [(429, True), (502, True), (503, True), (504, True), (400, False), (404, False), (409, False), (500, False)],
 )
-def test_an_answer_that_says_later_may_be_another_one_then(
+def test_an_answer_with_a_transient_status_is_transient(
     of: Callable[[int, dict[str, str]], Exception], status: int, passes: bool
 ) -> None:
     error = of(status, {"Retry-After": "7"})
@@ -158,9 +158,7 @@ def test_an_answer_that_says_later_may_be_another_one_then(
         ("Wed, 21 Oct 2026 07:28:00 GMT", "yesterday", None),
     ],
 )
-def test_a_server_is_left_alone_for_as_long_as_it_asks_and_no_longer_than_a_day(
-    given: str, date: str, pause: timedelta | None
-) -> None:
+def test_a_retry_after_is_kept_up_to_a_day(given: str, date: str, pause: timedelta | None) -> None:
     assert pause_asked(of_httpx(503, {"Retry-After": given, "Date": date})) == pause
 
 
@@ -169,6 +167,6 @@ def test_of_several_pauses_the_longest_counts() -> None:
     assert pause_asked(both) == timedelta(seconds=9)
 
 
-def test_what_is_throttled_by_a_word_beside_its_status_may_pass() -> None:
+def test_an_answer_with_a_throttling_code_is_transient() -> None:
     assert may_pass(of_botocore(400, {}, "ThrottlingException"))
     assert not may_pass(of_botocore(400, {}, "ValidationException"))

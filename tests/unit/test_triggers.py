@@ -1,4 +1,4 @@
-"""What comes for a plan is one line of its history, and one thing to decide about."""
+"""An event for a plan becomes one line of its history and one trigger."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.values import digest
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.triggers import Trigger, receive
-from unit.kit import GOAL, NOW, answer, event, expectation, failed, gate, moment, plan, steps, worked
+from unit.kit import GOAL, NOW, answer, event, expectation, failure_event, gate, moment, plan, steps, success_event
 
 ERROR = {"code": "network", "message": "down"}
 YES, NO = answer("approve", approved=True), answer("reject", "too much", approved=False)
@@ -28,12 +28,12 @@ REFUSED = "A person rejected pay; it was not published."
 CHANGED = "The agents that can be asked have changed."
 SILENCE = "Nobody decided about pay in time; by default that is a "
 
-# What is met, the event that met it; the step it leaves: kind, name, data, note; the words about which is decided.
+# The met expectation and its event; the step: kind, name, data, note; the text of the trigger.
 COMES: list[tuple[Expectation, EventEnvelope, tuple[str, str, Any, str], str]] = [
-    (expectation(), worked(), ("replied", "part", 7, "ok"), "part was answered."),
+    (expectation(), success_event(), ("replied", "part", 7, "ok"), "part was answered."),
     (expectation(), HEARD, ("replied", "part", RED, "ok"), "part was answered."),
-    (expectation(), failed(), ("replied", "part", ERROR, "failed"), "part failed."),
-    (expectation("child"), failed(), ("replied", "part", ERROR, "failed"), "part failed."),
+    (expectation(), failure_event(), ("replied", "part", ERROR, "failed"), "part failed."),
+    (expectation("child"), failure_event(), ("replied", "part", ERROR, "failed"), "part failed."),
     (expectation(status="expired"), HEARD, ("expired", "part", None, LATE), LATE),
     (expectation("child", "expired"), HEARD, ("expired", "part", None, LATE), LATE),
     (WAIT, HEARD, ("received", "colour.told", RED, ""), "colour.told came."),
@@ -49,7 +49,7 @@ COMES: list[tuple[Expectation, EventEnvelope, tuple[str, str, Any, str], str]] =
 
 
 @pytest.mark.parametrize(("met", "came", "line", "decided"), COMES)
-def test_what_comes_is_a_line_of_history_and_something_to_decide(
+def test_an_event_becomes_a_line_of_history_and_a_trigger(
     met: Expectation, came: EventEnvelope, line: tuple[Any, ...], decided: str
 ) -> None:
     outcome, trigger = receive(plan("paused"), met, came, moment(came))
@@ -71,7 +71,7 @@ def test_what_comes_is_a_line_of_history_and_something_to_decide(
         (expectation(), None),
     ],
 )
-def test_only_a_yes_at_a_gate_lets_a_request_go_exactly_as_it_was_said(met: Expectation, data: Any) -> None:
+def test_only_an_approval_releases_a_request_with_exactly_the_approved_payload(met: Expectation, data: Any) -> None:
     released = receive(plan(), met, HEARD, moment())[1].released
     if data is None:
         assert released is None
@@ -81,7 +81,7 @@ def test_only_a_yes_at_a_gate_lets_a_request_go_exactly_as_it_was_said(met: Expe
     assert released.reply == met.ask.proposal.reply
 
 
-def test_a_rejection_is_marked_by_what_was_rejected_and_tells_their_words() -> None:
+def test_a_rejection_is_marked_by_its_request_and_keeps_the_persons_words() -> None:
     outcome, trigger = receive(plan(), gate(answer=NO, target="buyer"), HEARD, moment())
     (step,) = steps(outcome)
     assert step.fingerprint == rejection_of("pay", {"amount": 9}, "buyer") != rejection_of("pay", {"amount": 9}, None)
@@ -102,17 +102,17 @@ def test_a_rejection_is_marked_by_what_was_rejected_and_tells_their_words() -> N
         (expectation("join"), "nothing that a plan is told of"),
     ],
 )
-def test_no_event_and_no_damaged_row_opens_a_gate(met: Expectation, words: str) -> None:
+def test_no_event_and_no_damaged_row_releases_a_gate(met: Expectation, words: str) -> None:
     with pytest.raises(LocalProtocolError, match=words):
         receive(plan(), met, HEARD, moment())
 
 
-def test_what_is_known_is_the_words_and_the_data_in_one_spelling() -> None:
+def test_the_facts_of_a_trigger_are_its_text_and_data_in_canonical_form() -> None:
     assert Trigger("It came.", {"b": 1, "a": 2}).facts == Trigger("It came.", {"a": 2, "b": 1}).facts
     assert Trigger("It came.", 1).facts != Trigger("It came.", 2).facts != Trigger("It went.", 2).facts
 
 
-def test_a_line_of_history_is_numbered_and_names_its_cause_unless_it_made_an_event() -> None:
+def test_a_line_of_history_is_numbered_and_names_its_cause_or_its_own_event() -> None:
     (step,) = steps(append_step(plan(), StepKind.GOAL, moment(), name="x"))
     assert (step.plan_id, step.ordinal, step.at, step.event_id) == ("p-1", 4, NOW, GOAL.id)
     (made,) = steps(append_step(plan(), StepKind.PUBLISHED, moment(), event_id="e-9", fingerprint="f"))

@@ -1,4 +1,4 @@
-"""A plan's turn: what came for it, and whether there is anything to decide."""
+"""A plan's turn: an event, and its consequence for the plan."""
 
 from datetime import timedelta
 from typing import Any
@@ -20,19 +20,19 @@ from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REAC
 from unit.kit import (
     END,
     NOW,
+    accepted_decision,
     answer,
     event,
+    events_in,
     expectation,
-    failed,
+    expectations_in,
+    failure_event,
     gate,
-    judged,
     moment,
     of_kind,
-    opened,
     plan,
-    published,
     steps,
-    worked,
+    success_event,
 )
 
 YES, NO = answer("approve", approved=True), answer("reject", approved=False)
@@ -47,11 +47,13 @@ def turn(
     record: PlanRecord, met: Expectation | None = None, by: EventEnvelope | None = None, now: Any = NOW, **facts: Any
 ) -> Any:
     progress = JoinProgress(facts.pop("came", 0), facts.pop("fired", None), facts.pop("needed", None))
-    return take_turn(record, TurnFacts(by or worked(), met, progress=progress, **facts), moment(by or worked(), now))
+    return take_turn(
+        record, TurnFacts(by or success_event(), met, progress=progress, **facts), moment(by or success_event(), now)
+    )
 
 
-def said(turn: Any) -> str:
-    """What it leads to, and the line of history that it leaves."""
+def summary_of(turn: Any) -> str:
+    """The consequence of a turn, and its line of history."""
     found = {"decide": turn.trigger, "fire": turn.fires, "release": turn.released}
     last = [steps(turn.outcome)[-1].kind] if turn.outcome else []
     return " ".join([*(name for name, value in found.items() if value is not None), *last])
@@ -62,7 +64,7 @@ def said(turn: Any) -> str:
     [
         (None, {}, ""),
         (expectation(), {}, "decide replied"),
-        (expectation(), {"by": failed()}, "decide replied"),
+        (expectation(), {"by": failure_event()}, "decide replied"),
         (expectation("child", "expired"), {}, "decide expired"),
         (expectation("wait"), {}, "decide received"),
         (expectation("offer"), {}, "decide resumed"),
@@ -71,16 +73,16 @@ def said(turn: Any) -> str:
         (gate(answer=NO), {}, "decide answered"),
         (gate("expired"), {}, "decide expired"),
         (gate("expired", on_expiry="approve"), {}, "release expired"),
-        # A join whose time is over fires, unless it has.
+        # An overdue join fires once.
         (OVERDUE, {}, "fire"),
         (OVERDUE, {"fired": FIRED}, ""),
-        # A branch: the second of two that are needed makes it full; the last one late is a line of history only.
+        # A branch: the second of two needed ones fills the join; a late one is a line of history only.
         (expectation(**BRANCH), {"needed": 2, "came": 0}, "replied"),
         (expectation(**BRANCH), {"needed": 2, "came": 1}, "fire replied"),
         (expectation("child", "expired", **BRANCH), {"needed": 2, "came": 1}, "fire expired"),
         (expectation(**BRANCH), {"needed": 2, "came": 2, "fired": FIRED}, "late"),
         (expectation(**BRANCH), {"came": 2}, "replied"),
-        # One that is held: a no has come, a yes is on its way; withdrawn at the firing, a yes lets nothing go.
+        # A held branch: a rejection counts, an approval releases it; after a withdrawal an approval releases nothing.
         (gate(answer=NO, **BRANCH), {"needed": 2, "came": 1}, "fire answered"),
         (gate("expired", **BRANCH), {"needed": 2, "came": 1}, "fire expired"),
         (gate(answer=YES, **BRANCH), {"needed": 2, "came": 1}, "release answered"),
@@ -88,24 +90,24 @@ def said(turn: Any) -> str:
         (gate(answer=YES, **BRANCH), {"fired": WITHDREW}, "late"),
     ],
 )
-def test_of_what_came_there_is_something_to_decide_to_fire_to_release_or_nothing(
+def test_an_event_leads_to_a_decision_a_join_a_release_or_nothing(
     met: Expectation | None, facts: dict[str, Any], expected: str
 ) -> None:
     taken = turn(plan("paused"), met, **facts)
-    assert said(taken) == expected
+    assert summary_of(taken) == expected
     if met is not None and met.branch_of is not None:
-        assert taken.outcome.plan.status == "paused", "a branch wakes nobody"
+        assert taken.outcome.plan.status == "paused", "a branch leaves the status unchanged"
         (step,) = steps(taken.outcome)
         counts = step.kind != "late" and taken.released is None
         assert (step.join_id, step.place) == (("j-1", 2) if counts else (None, step.place))
 
 
-def test_a_plan_that_is_to_be_cancelled_is_whatever_came_and_however_late_it_is() -> None:
+def test_a_plan_with_a_cancel_request_is_cancelled_at_any_event() -> None:
     open_now = [expectation(), gate("open"), expectation("wait", subject="colour")]
     record = plan("paused", cancel_requested="enough")
     for met in (None, expectation(), gate(answer=YES)):
         taken = turn(record, met, open_now=open_now, done=["stock"], now=END)
-        assert said(taken) == "cancelled"
+        assert summary_of(taken) == "cancelled"
         words = "enough; done: stock; asked and not answered, so unknown: part; not started: pay"
         assert (taken.outcome.plan.status, taken.outcome.plan.reason) == ("cancelled", words)
 
@@ -121,7 +123,7 @@ def test_a_plan_that_is_to_be_cancelled_is_whatever_came_and_however_late_it_is(
     ],
 )
 @pytest.mark.parametrize("met", [None, expectation(), gate(answer=YES), JOIN])
-def test_a_plan_is_over_at_its_deadline_by_the_clock_or_by_the_word_of_its_timer(
+def test_a_plan_ends_at_its_deadline_by_the_clock_or_its_own_timer(
     met: Expectation | None, type: str, source: str, now: Any, is_over: bool
 ) -> None:
     came = event(type, source=source)
@@ -132,8 +134,8 @@ def test_a_plan_is_over_at_its_deadline_by_the_clock_or_by_the_word_of_its_timer
         turn(plan(), met, came, now=now)
 
 
-def test_a_plan_without_a_deadline_is_never_over() -> None:
-    assert said(turn(plan(deadline=None), None, now=END + timedelta(days=9_999))) == ""
+def test_a_plan_without_a_deadline_never_ends_by_time() -> None:
+    assert summary_of(turn(plan(deadline=None), None, now=END + timedelta(days=9_999))) == ""
 
 
 @pytest.mark.parametrize(
@@ -146,17 +148,17 @@ def test_a_plan_without_a_deadline_is_never_over() -> None:
         ("burglar", [], ""),
     ],
 )
-def test_a_plan_that_is_stranded_is_set_going_if_nothing_is_to_come(
+def test_a_stranded_plan_resumes_if_nothing_is_expected(
     source: str, open_now: list[Expectation], expected: str
 ) -> None:
-    assert said(turn(plan("paused"), None, event(STRANDED, source=source), open_now=open_now)) == expected
+    assert summary_of(turn(plan("paused"), None, event(STRANDED, source=source), open_now=open_now)) == expected
 
 
 @pytest.mark.parametrize(
     ("source", "open_now", "expected"),
     [(SYSTEM, [], "You are in the phase ANSWER now."), (SYSTEM, [expectation("wait")], ""), ("burglar", [], "")],
 )
-def test_a_phase_that_is_entered_begins_with_a_turn_of_its_own_unless_the_plan_waits(
+def test_an_entered_phase_starts_a_turn_unless_the_plan_waits(
     source: str, open_now: list[Expectation], expected: str
 ) -> None:
     entered = event(PHASE_ENTERED, source=source)
@@ -175,11 +177,11 @@ FORGED = (
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_the_word_of_an_event_moves_nothing(forged: str) -> None:
-    assert said(turn(plan("paused"), None, event(forged, source="burglar", approved=True))) == ""
+def test_a_forged_wake_up_changes_nothing(forged: str) -> None:
+    assert summary_of(turn(plan("paused"), None, event(forged, source="burglar", approved=True))) == ""
 
 
-def test_nothing_comes_to_a_plan_that_has_ended() -> None:
+def test_an_ended_plan_has_no_turn() -> None:
     for status in ("completed", "failed", "cancelled"):
         with pytest.raises(IllegalTransition):
             turn(plan(status), expectation())
@@ -194,7 +196,7 @@ def test_nothing_comes_to_a_plan_that_has_ended() -> None:
         (gate(answer=YES, **BRANCH), plan(awaits=None), "j-1", None),
     ],
 )
-def test_what_a_person_let_go_is_published_and_no_gate_holds_it_again(
+def test_a_released_request_is_published_and_not_held_again(
     held: Expectation, record: PlanRecord, branch: Any, awaits: Any, target: Any
 ) -> None:
     assert held.ask is not None and held.ask.proposal is not None
@@ -202,10 +204,10 @@ def test_what_a_person_let_go_is_published_and_no_gate_holds_it_again(
     action = decision_of(proposal.event_type, proposal.data, proposal.target).next_action
     goal = DelegateAction(target_planner="buyer", goal_event="pay", goal_data={"amount": 9})
     assert action == (goal if target else PublishAction(event_type="pay", data={"amount": 9}))
-    outcome = release(record, judged(action, approval=Approval()), proposal, held, moment())
-    (sent,), (reply,) = published(outcome), opened(outcome)
+    outcome = release(record, accepted_decision(action, approval=Approval()), proposal, held, moment())
+    (sent,), (reply,) = events_in(outcome), expectations_in(outcome)
     assert (sent.type, sent.data, sent.target) == ("pay", {"amount": 9}, target)
     assert (reply.id, reply.kind, reply.event_types) == (sent.id, "child" if target else "reply", ("paid", "lost"))
     assert (reply.branch_of, reply.place) == (branch, held.place)
     assert outcome.plan.awaits == (sent.id if awaits == "the request" else awaits)
-    assert len(of_kind(Spend, outcome)) == (0 if branch else 1), "the join has reserved it"
+    assert len(of_kind(Spend, outcome)) == (0 if branch else 1), "the join has reserved this action"

@@ -1,4 +1,4 @@
-"""A request that nobody takes: kept, told of, and handed over as if it were published at that moment."""
+"""Untaken requests: kept, reported, and offered to a later taker as if published then."""
 
 from datetime import datetime, timedelta
 
@@ -33,7 +33,9 @@ def request(**changes: object) -> EventEnvelope:
     return event("pay", **(given | changes))
 
 
-def kept(asked: EventEnvelope, expected: Expectation | None = None, index: Index | None = None) -> tuple[Effect, ...]:
+def kept_effects(
+    asked: EventEnvelope, expected: Expectation | None = None, index: Index | None = None
+) -> tuple[Effect, ...]:
     effects = arrive(hear(asked, index or Index([LISTENER])), NamedRows(expected), asked, NOW)
     return tuple(effect for effect in effects if not isinstance(effect, Put))
 
@@ -45,28 +47,28 @@ def kept(asked: EventEnvelope, expected: Expectation | None = None, index: Index
         ([LISTENER], None, True),
         ([TAKER], None, False),
         ([TAKER], "payer", False),
-        ([TAKER], "somebody else", True),
+        ([TAKER], "another", True),
         ([replace(TAKER, tenant_id="other")], None, True),
         ([replace(TAKER, tenant_id="acme")], None, False),
     ],
 )
-def test_a_request_is_kept_where_no_agent_of_its_tenant_and_target_takes_it(
+def test_a_request_without_a_taker_of_its_tenant_and_target_is_kept(
     index: list[object], target: str | None, is_kept: bool
 ) -> None:
-    effects = kept(request(target=target), index=Index(index))  # type: ignore[arg-type]
+    effects = kept_effects(request(target=target), index=Index(index))  # type: ignore[arg-type]
     assert (KeepUntaken("acme", "pay", NOW + WEEK) in effects) is is_kept
     strays = arrival_of(effects, frozenset()).strays
     assert strays == ((Stray("q-1", "pay", "untaken", None),) if is_kept else ())
 
 
 @pytest.mark.parametrize(("deadline", "until"), [(None, NOW + WEEK), (NOW + HOUR, NOW + HOUR)])
-def test_who_expects_the_reply_has_a_deadline_and_whoever_else_asked_is_told_at_the_end(
+def test_an_expected_reply_has_its_deadline_and_any_other_requester_gets_a_failure(
     deadline: datetime | None, until: datetime
 ) -> None:
     expected = expectation(id="q-1", deadline=NOW + 2 * HOUR)
-    assert kept(request(), expected)[:1] == (KeepUntaken("acme", "pay", NOW + 2 * HOUR),)
-    assert of_kind(Schedule, kept(request(), expected)) == []
-    (timer,) = of_kind(Schedule, kept(request(deadline=deadline, response_event="paid")))
+    assert kept_effects(request(), expected)[:1] == (KeepUntaken("acme", "pay", NOW + 2 * HOUR),)
+    assert of_kind(Schedule, kept_effects(request(), expected)) == []
+    (timer,) = of_kind(Schedule, kept_effects(request(deadline=deadline, response_event="paid")))
     assert (timer.id, timer.due, timer.guards) == ("untaken:q-1", until, None)
     told = timer.event
     assert (told.type, told.source, told.correlation_id, told.tenant_id) == ("paid", SYSTEM, "q-1", "acme")
@@ -86,13 +88,13 @@ def test_who_expects_the_reply_has_a_deadline_and_whoever_else_asked_is_told_at_
         (expectation(id="q-1", status="met"), NOW, False),
     ],
 )
-def test_it_is_handed_over_to_its_takers_while_somebody_waits(
+def test_an_untaken_request_is_offered_to_its_takers_while_its_reply_is_expected(
     expected: Expectation | None, now: datetime, is_handed: bool
 ) -> None:
     assert offer_untaken(request(), TAKEN, expected, TAKERS, now) == ((DROP, *TAKERS) if is_handed else (DROP,))
 
 
-def test_what_does_not_fit_its_taker_is_answered_so() -> None:
+def test_a_request_unfit_for_its_taker_gets_a_failure() -> None:
     drop, told = offer_untaken(request(amount="much"), TAKEN, None, TAKERS, NOW)
     assert drop == DROP and isinstance(told, Wake)
     assert isinstance(told.event.data["error"], dict)
@@ -100,14 +102,14 @@ def test_what_does_not_fit_its_taker_is_answered_so() -> None:
     assert "$.amount" in str(told.event.data["error"]["message"])
 
 
-def test_what_its_taker_has_approved_is_held_then_under_the_same_reply_key() -> None:
+def test_a_request_with_approval_at_its_taker_is_held_under_the_same_reply_key() -> None:
     gated = PAY.model_copy(update={"approval": Approval(approvers=("cfo",), timeout=HOUR)})
     drop, *held = offer_untaken(request(), [replace(TAKEN[0], definition=gated)], None, TAKERS, NOW)
     assert drop == DROP
     (gate,) = [effect.expectation for effect in of_kind(Open, held)]
     assert gate.ask is not None and gate.ask.proposal is not None
     let_go = gate.ask.proposal.request
-    assert let_go == request(id=id_when_let_go("q-1")), "its own id is in the log"
+    assert let_go == request(id=id_when_let_go("q-1")), "the log has the original id"
     assert [effect.event.type for effect in of_kind(Wake, held)] == ["notification.human_input"]
     assert [timer.due for timer in of_kind(Schedule, held)] == [NOW + HOUR]
     assert of_kind(Put, held) == []
@@ -117,7 +119,7 @@ def test_what_its_taker_has_approved_is_held_then_under_the_same_reply_key() -> 
     ("expected", "task_id"),
     [(None, None), (expectation(id="q-1", deadline=None), None), (expectation(id="q-1", task_id="t-1"), "t-1")],
 )
-def test_people_are_shown_who_waits_for_a_taker_and_until_when(
+def test_people_see_the_requester_and_the_deadline_of_an_untaken_request(
     expected: Expectation | None, task_id: str | None
 ) -> None:
     shown = describe_waiting(request(target="payer", plan_id="p-1"), expected, NOW + HOUR, NOW)
@@ -125,5 +127,5 @@ def test_people_are_shown_who_waits_for_a_taker_and_until_when(
 
 
 @pytest.mark.parametrize("expected", [expectation(id="q-1", status="closed"), expectation(id="q-1", deadline=NOW)])
-def test_what_nobody_waits_for_any_more_is_not_shown(expected: Expectation) -> None:
+def test_a_request_without_an_open_expectation_is_not_shown(expected: Expectation) -> None:
     assert describe_waiting(request(), expected, NOW + HOUR, NOW) is None

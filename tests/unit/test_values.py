@@ -39,7 +39,7 @@ objects = st.dictionaries(st.text(), documents, max_size=6)
 
 
 def reversed_keys(value: Json) -> Json:
-    """The same value, its keys inserted the other way round."""
+    """The same value with its keys in reverse order."""
     if isinstance(value, dict):
         return {key: reversed_keys(value[key]) for key in reversed(list(value))}
     if isinstance(value, list):
@@ -48,14 +48,14 @@ def reversed_keys(value: Json) -> Json:
 
 
 def has_safe_integers(value: Json) -> bool:
-    """Tell whether RFC 8785, whose numbers are doubles, has a form of this value."""
+    """Tell whether RFC 8785, with doubles as numbers, has a form of this value."""
     if isinstance(value, dict | list):
         return all(map(has_safe_integers, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, int) or abs(value) < 2**53
 
 
 @given(objects)
-def test_a_digest_and_a_spelling_do_not_depend_on_the_order_of_keys(value: JsonObject) -> None:
+def test_a_digest_and_compact_json_do_not_depend_on_the_order_of_keys(value: JsonObject) -> None:
     assert digest(reversed_keys(value)) == digest(value)
     assert compact(reversed_keys(value)) == compact(value)
 
@@ -70,19 +70,19 @@ def test_equal_digests_mean_equal_values(one: Json, other: Json) -> None:
 
 
 @given(documents)
-def test_what_is_spelled_compactly_is_read_back(value: Json) -> None:
+def test_compact_json_is_read_back(value: Json) -> None:
     assert json.loads(compact(value)) == value
     assert compact(value).isascii()
 
 
-def test_a_digest_is_that_of_the_canonical_form_so_that_others_compute_the_same() -> None:
+def test_a_digest_is_that_of_the_canonical_form_for_interoperability() -> None:
     value: Json = {"b": [1.0, 1e21, "ü", None], "a": {"\r": True, "1": 333333333.33333329}}
     canonical = '{"a":{"\\r":true,"1":333333333.3333333},"b":[1,1e+21,"ü",null]}'
     assert digest(value) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
 @given(documents.filter(has_safe_integers))
-def test_whatever_a_value_holds_its_digest_is_that_of_the_canonical_form(value: Json) -> None:
+def test_every_values_digest_is_that_of_the_canonical_form(value: Json) -> None:
     assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
@@ -100,7 +100,7 @@ def test_numbers_and_texts_at_the_edges_have_the_digest_of_the_canonical_form(va
     assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
-def test_numbers_that_are_equal_have_one_digest_and_other_types_and_other_digits_another() -> None:
+def test_equal_numbers_have_one_digest_and_other_types_or_digits_another() -> None:
     assert digest({"n": 1}) == digest({"n": 1.0})
     values: list[Json] = [1, True, "1", None, [1], 2**53, 2**53 + 1, -(2**53), 10**30, 10**30 + 1]
     assert len({digest({"n": n}) for n in values}) == len(values)
@@ -110,14 +110,14 @@ parts = st.lists(st.text(alphabet='a,"\x1f', max_size=2), max_size=3)
 
 
 @given(parts, parts)
-def test_a_derived_id_is_the_same_for_the_same_parts_and_for_no_others(one: list[str], other: list[str]) -> None:
+def test_a_derived_id_is_equal_for_equal_parts_only(one: list[str], other: list[str]) -> None:
     assert (derived_id("x", *one) == derived_id("x", *other)) is (one == other)
 
 
 def test_a_derived_id_does_not_change_between_versions() -> None:
-    """Ids in stores are compared with ids made anew: another algorithm would double work in hand."""
+    """New ids are compared with stored ones: another algorithm would double open work."""
     assert derived_id("event", "cause", "agent", "0", "order.placed") == "9205896e-2c67-5e40-8ac0-f4c7364bdac2"
-    assert derived_id("\ud800") != derived_id("\udfff"), "made of any text"
+    assert derived_id("\ud800") != derived_id("\udfff"), "any text has an id"
 
 
 @given(parts)
@@ -127,7 +127,7 @@ def test_a_derived_id_is_a_uuid_of_version_5(given_parts: list[str]) -> None:
 
 
 @given(st.text(), st.integers(min_value=1, max_value=20))
-def test_clipped_text_is_never_longer_than_asked_and_says_that_it_was_clipped(text: str, size: int) -> None:
+def test_clipped_text_fits_its_size_and_ends_with_a_mark(text: str, size: int) -> None:
     shown = clip(text, size)
     assert len(shown) <= size
     assert shown == text or shown.endswith("…")
@@ -151,13 +151,13 @@ def test_clipped_text_is_never_longer_than_asked_and_says_that_it_was_clipped(te
         ("order", {"id": "o-1", "items": [{"sku": "a"}, {"sku": "b"}]}),
     ],
 )
-def test_a_pointer_or_a_dotted_path_finds_what_is_there_and_none_where_nothing_is(path: str, found: Json) -> None:
+def test_a_pointer_or_a_dotted_path_finds_its_value_or_none(path: str, found: Json) -> None:
     document: Json = {"order": {"id": "o-1", "items": [{"sku": "a"}, {"sku": "b"}]}, "a/b": 1, "m~n": 2, "~1": 3}
     assert value_at(document, path) == found
 
 
 class Mute(Exception):
-    """Has no words, not even about that."""
+    """An error without a printable message."""
 
     def __str__(self) -> str:
         raise Mute
@@ -173,23 +173,21 @@ class Mute(Exception):
     ],
     ids=["plain", "empty", "mute", "no Unicode"],
 )
-def test_whatever_an_error_is_it_says_something_that_can_be_stored(
-    error: BaseException, said: str, account: str
-) -> None:
+def test_every_error_has_a_message_that_can_be_stored(error: BaseException, said: str, account: str) -> None:
     assert (message_of(error), account_of(error)) == (said, account)
 
 
-def test_an_errors_message_is_not_endless() -> None:
+def test_an_errors_message_is_bounded() -> None:
     assert len(message_of(ValueError("x" * 10**6))) == MOST_OF_A_MESSAGE
 
 
-def test_the_leaves_of_a_group_are_its_errors_at_whatever_depth() -> None:
+def test_the_leaves_of_a_group_are_its_errors_at_any_depth() -> None:
     one, two = ValueError(), KeyboardInterrupt()
     assert list(leaves(BaseExceptionGroup("", [one, BaseExceptionGroup("", [two])]))) == [one, two]
     assert list(leaves(one)) == [one]
 
 
-def nested(levels: int) -> Json:
+def nested_lists(levels: int) -> Json:
     value: Json = []
     for _ in range(levels - 1):
         value = [value]
@@ -201,9 +199,9 @@ def nested(levels: int) -> Json:
     [
         ({"a": None, "b": [1.5, 2**70, True, "é"]}, True),
         ([[None, 1]] * 1_000, True),
-        (nested(MOST_LEVELS), True),
-        ([nested(MOST_LEVELS - 1)] * 9, True),
-        (nested(MOST_LEVELS + 1), False),
+        (nested_lists(MOST_LEVELS), True),
+        ([nested_lists(MOST_LEVELS - 1)] * 9, True),
+        (nested_lists(MOST_LEVELS + 1), False),
         ([None, {"a": float("nan")}], False),
         ([float("inf")], False),
         ([[float("nan")]] * 1_000, False),
@@ -220,7 +218,7 @@ def test_a_value_is_storable_if_it_is_flat_finite_and_unicode(value: Json, is_ke
 PAD = "x" * 100_000
 
 
-def test_a_large_object_is_copied_as_it_is() -> None:
+def test_a_large_object_is_copied_unchanged() -> None:
     given: JsonObject = {"pad": PAD, "list": [1, 1.0, True, None, 2**60, "é", {"a": []}]}
     copied = json_object("the data", given)
     assert compact(copied) == compact(given)
@@ -231,7 +229,7 @@ def test_a_large_object_is_copied_as_it_is() -> None:
     "strange",
     [float("nan"), datetime(2026, 1, 1, tzinfo=UTC), b"x", {1}, {1: 2}, Decimal("nan"), uuid.UUID(int=1), object()],
 )
-def test_what_is_no_json_is_refused_in_large_data_too(strange: object) -> None:
+def test_a_value_outside_json_is_refused_in_large_data_too(strange: object) -> None:
     for pad in ("", PAD):
         with pytest.raises(LocalProtocolError, match="must be JSON"):
             json_object("the data", {"pad": pad, "strange": strange})
@@ -251,7 +249,7 @@ def test_a_digest_is_over_the_digits_of_a_decimal() -> None:
 
 
 @given(documents)
-def test_a_copy_is_equal_and_shares_nothing_that_may_change(value: Json) -> None:
+def test_a_copy_is_equal_and_shares_no_container(value: Json) -> None:
     def containers(one: Json) -> Iterator[Json]:
         if isinstance(one, dict | list):
             yield one
@@ -264,13 +262,13 @@ def test_a_copy_is_equal_and_shares_nothing_that_may_change(value: Json) -> None
 
 
 @pytest.mark.parametrize("odd", [[float("inf")], {"a": (1, [2])}, {1: []}, ["\ud800"], [[10**5000]]])
-def test_a_value_beyond_json_is_copied_as_it_is(odd: Any) -> None:
+def test_a_value_beyond_json_is_copied_unchanged(odd: Any) -> None:
     copied = copy_json(odd)
     assert copied == odd and copied is not odd
 
 
 @pytest.mark.parametrize("odd", [2**70, (1, 2), "\ud800"])
-def test_large_data_is_read_as_small_data_is(odd: object) -> None:
+def test_large_data_is_read_like_small_data(odd: object) -> None:
     def read(pad: str) -> object:
         try:
             return json_object("the data", {"pad": pad, "odd": odd})["odd"]

@@ -1,4 +1,4 @@
-"""Events by what they mean."""
+"""Events by meaning: vectors and their distances."""
 
 from collections.abc import Sequence
 
@@ -31,20 +31,18 @@ AXES = {"north": (0.0, 1.0, 0.1), "east": (5.0, 0.0, 0.1), "north_east": (1.0, 1
         ((0, 1, 0), 0, []),
     ],
 )
-def test_the_nearest_directions_come_first_whatever_their_lengths(
-    wanted: Sequence[float], most: int, names: list[str]
-) -> None:
+def test_the_nearest_directions_come_first_at_any_length(wanted: Sequence[float], most: int, names: list[str]) -> None:
     events = {name: vector_of(numbers) for name, numbers in AXES.items()}
     assert nearest(events, vector_of(wanted), most) == names
 
 
-def test_ties_go_by_name() -> None:
+def test_ties_are_broken_by_name() -> None:
     events = {name: vector_of([1, 2]) for name in ("c", "a", "b")}
     assert nearest(events, vector_of([2, 1]), 2) == ["a", "b"]
 
 
 @pytest.mark.parametrize("numbers", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
-def test_what_has_no_direction_is_refused(numbers: list[float]) -> None:
+def test_a_vector_without_a_direction_is_refused(numbers: list[float]) -> None:
     with pytest.raises(ConfigError, match="no direction"):
         vector_of(numbers)
 
@@ -70,13 +68,13 @@ def test_vectors_are_read_in_the_order_of_their_texts(texts: int) -> None:
     assert read_vectors(given, texts) == [vector_of(numbers) for numbers in given]
 
 
-def test_a_text_tells_all_that_an_event_is_good_for_and_is_not_endless() -> None:
+def test_an_events_text_has_its_name_and_its_hints_and_is_bounded() -> None:
     told = EventDefinition(event_name="a.b", description="Do.", when_to_use="Now.", not_for="Not.", synonyms=("c", "d"))
     assert text_of(told) == "a.b\nDo.\nNow.\nc, d"
     assert len(text_of(EventDefinition(event_name="a", description="x" * 9_999))) == MOST_CHARS
 
 
-def test_of_packed_vectors_the_nearest_come_first_and_another_length_is_none() -> None:
+def test_the_nearest_of_packed_vectors_come_first_and_other_lengths_are_skipped() -> None:
     vectors = {n: vector_of([1.0, n / 10, -1.0]) for n in range(20)}
     wanted = vector_of([1.0, 0.3, -1.0])
     stored = {n: pack(vector) for n, vector in vectors.items()}

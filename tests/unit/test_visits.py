@@ -1,4 +1,4 @@
-"""How often a schema's parts may be looked at is known from the schema and the depth of a value."""
+"""Visits of a schema's parts, bounded by the schema and the depth of a value."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ ALIKE: JsonObject = {
 }
 
 
-def nested(levels: int, inmost: Json = 1) -> Any:
+def nested_objects(levels: int, inmost: Json = 1) -> Any:
     value: Json = inmost
     for _ in range(levels):
         value = {"a": value}
@@ -61,8 +61,8 @@ def nested(levels: int, inmost: Json = 1) -> Any:
         ),
     ],
 )
-def test_visits_grow_with_depth_where_alternatives_lead_back(schema: JsonObject, growth: int) -> None:
-    """`growth` 0: not at all, 1: with the depth, 2: with its power."""
+def test_visits_grow_exponentially_with_depth_only_if_alternatives_recurse(schema: JsonObject, growth: int) -> None:
+    """`growth` 0: constant, 1: linear in the depth, 2: exponential."""
     visits = visits_of_root(SchemaGraph(schema))
     if growth == 0:
         assert max(visits) < 1_000
@@ -70,31 +70,31 @@ def test_visits_grow_with_depth_where_alternatives_lead_back(schema: JsonObject,
         assert (visits[20] > 1_000_000) is (growth == 2)
 
 
-def test_a_schema_that_branches_without_end_is_refused_when_it_is_registered() -> None:
+def test_a_schema_with_exploding_alternatives_is_refused_at_its_registration() -> None:
     with pytest.raises(ConfigError, match="branch into so many alternatives"):
         check_schema(ALIKE)
 
 
-def test_a_value_is_refused_that_is_nested_deeper_than_can_be_checked() -> None:
+def test_a_value_nested_deeper_than_can_be_checked_is_refused() -> None:
     check_schema(TWINS)
-    assert [violation.rule for violation in violations(TWINS, nested(3))] == ["anyOf"]
+    assert [violation.rule for violation in violations(TWINS, nested_objects(3))] == ["anyOf"]
     for levels, rule, words in ((16, "anyOf", "not valid under any"), (60, "nesting", "deeper than can be checked")):
-        (violation,) = violations(TWINS, nested(levels))
+        (violation,) = violations(TWINS, nested_objects(levels))
         assert (violation.path, violation.rule) == ("$", rule) and words in violation.message
-    right: Json = nested(0, {"x": 1})
+    right: Json = nested_objects(0, {"x": 1})
     for _ in range(16):
         right = {"a": right, "x": 1}
     assert violations(TWINS, right) == []
-    assert violations(ANY_JSON, nested(90, "text")) == [] != violations(ANY_JSON, nested(5))
+    assert violations(ANY_JSON, nested_objects(90, "text")) == [] != violations(ANY_JSON, nested_objects(5))
 
 
-def test_no_schema_of_pydantic_is_in_the_way() -> None:
+def test_pydantics_schemas_have_few_visits() -> None:
     class_like = schema_of(dict[str, list[dict[str, int | str | None]]])
     assert max(visits_of_root(SchemaGraph(class_like))) < 30
 
 
 @pytest.mark.parametrize(
-    ("value", "depth"), [(1, 0), ([], 0), ({"a": 1}, 1), ([[1], {"a": [{}]}], 3), (nested(99), 99)]
+    ("value", "depth"), [(1, 0), ([], 0), ({"a": 1}, 1), ([[1], {"a": [{}]}], 3), (nested_objects(99), 99)]
 )
-def test_the_depth_of_a_value(value: Json, depth: int) -> None:
+def test_the_depth_of_a_value_is_counted(value: Json, depth: int) -> None:
     assert len([*sizes_of_levels(value)]) == depth

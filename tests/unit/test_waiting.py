@@ -1,4 +1,4 @@
-"""What is said of a plan that has no result yet."""
+"""The state of a plan without a result, as one sentence."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from unit.rows import at, expectation
 ASK = Ask("input_required", "Which slot?", {"type": "object"}, (AnswerDecision.RESPOND,))
 
 
-def opened(kind: str, **changes: Any) -> Expectation:
+def open_expectation(kind: str, **changes: Any) -> Expectation:
     return expectation("e1", kind, 0, **changes)
 
 
@@ -23,32 +23,40 @@ def opened(kind: str, **changes: Any) -> Expectation:
     [
         (None, [], "it is not taken by a planner yet"),
         (PlanStatus.RUNNING, [], "it is running"),
-        (PlanStatus.COMPLETED, [opened("reply")], "it is completed"),
+        (PlanStatus.COMPLETED, [open_expectation("reply")], "it is completed"),
         (
             PlanStatus.PAUSED,
-            [opened("offer", event_type="")],
+            [open_expectation("offer", event_type="")],
             "it is paused; it is parked: no live agent offers any event",
         ),
         (
             PlanStatus.PAUSED,
-            [opened("offer", event_type="a", others=("b",))],
+            [open_expectation("offer", event_type="a", others=("b",))],
             "it is paused; it is parked: no agent takes 'a' or 'b'",
         ),
-        (PlanStatus.RUNNING, [opened("reply", subject="pay")], "it is running; it waits for the answer to 'pay'"),
+        (
+            PlanStatus.RUNNING,
+            [open_expectation("reply", subject="pay")],
+            "it is running; it waits for the answer to 'pay'",
+        ),
         (
             PlanStatus.PAUSED,
-            [opened("gate", subject="pay")],
+            [open_expectation("gate", subject="pay")],
             "it is paused; people have to approve 'pay' (soorma approve e1)",
         ),
         (
             PlanStatus.PAUSED,
-            [opened("wait", event_type="user.replied", ask=ASK)],
+            [open_expectation("wait", event_type="user.replied", ask=ASK)],
             "it is paused; it waits for 'user.replied', for which people are asked (soorma answer e1)",
         ),
-        (PlanStatus.RUNNING, [opened("wait", event_type="goods.came")], "it is running; it waits for 'goods.came'"),
+        (
+            PlanStatus.RUNNING,
+            [open_expectation("wait", event_type="goods.came")],
+            "it is running; it waits for 'goods.came'",
+        ),
         (
             PlanStatus.PAUSED,
-            [opened("doubt", subject="pay")],
+            [open_expectation("doubt", subject="pay")],
             "it is paused; people have to say what became of 'pay' (soorma inbox)",
         ),
         (PlanStatus.RUNNING, [expectation("e1", "reply", 0, 1)], "it is running"),
@@ -60,18 +68,18 @@ def opened(kind: str, **changes: Any) -> Expectation:
         ),
     ],
 )
-def test_who_waits_for_a_plan_is_told_what_it_waits_for(
+def test_a_plans_state_names_the_events_and_people_it_waits_for(
     status: PlanStatus | None, waits: list[Expectation], told: str
 ) -> None:
     assert describe_state(status, waits, []) == told
 
 
-def test_a_request_that_nobody_takes_is_said_as_such_and_once() -> None:
+def test_an_untaken_request_is_named_once() -> None:
     nobody = Untaken("e1", "till.requested", "clerk", None, None, None, at(0), at(60))
-    told = describe_state(PlanStatus.RUNNING, [opened("reply")], [nobody, nobody])
+    told = describe_state(PlanStatus.RUNNING, [open_expectation("reply")], [nobody, nobody])
     assert told == "it is running; nobody takes 'till.requested' yet"
 
 
-def test_a_plan_whose_model_is_away_says_until_when_it_sleeps() -> None:
+def test_a_plan_with_an_unavailable_model_names_the_end_of_its_rest() -> None:
     rest = Rest(at(0) + timedelta(minutes=5), "ModelUnavailable: no line")
     assert describe_state(PlanStatus.PAUSED, [], [], rest).endswith("UTC: ModelUnavailable: no line")

@@ -23,12 +23,12 @@ FOR_WAITS = (ABANDONED, ANSWERED, EXPIRED, OFFER_CHANGED)
 FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, PHASE_ENTERED, STRANDED)
 
 
-def test_every_wake_event_is_known_as_one() -> None:
+def test_the_list_of_wake_events_is_complete() -> None:
     assert {*FOR_WAITS, *FOR_PLANS} == WAKE_EVENTS
 
 
 @pytest.mark.parametrize("type", sorted(WAKE_EVENTS))
-def test_a_plan_is_woken_by_an_event_that_points_at_a_row_carries_nothing_and_asks_for_no_answer(type: str) -> None:
+def test_a_wake_up_points_at_a_row_has_no_data_and_expects_no_answer(type: str) -> None:
     is_wait = type in FOR_WAITS
     woken = wake_for(type, WAIT, NOW, causation_id="e-1") if is_wait else wake_plan(type, PLAN, NOW)
     assert (woken.type, woken.topic, woken.source, woken.data) == (type, EventTopic.PLAN_EVENTS, SYSTEM, {})
@@ -38,17 +38,17 @@ def test_a_plan_is_woken_by_an_event_that_points_at_a_row_carries_nothing_and_as
     assert (woken.correlation_id, woken.response_event, woken.response_topic) == (None, None, None)
 
 
-def test_waking_twice_for_one_thing_is_one_event_whenever_it_is_done() -> None:
+def test_wake_ups_for_the_same_reason_share_an_id_at_any_time() -> None:
     assert wake_for(EXPIRED, WAIT, NOW).id == wake_for(EXPIRED, WAIT, LATER).id
     assert wake_plan(CANCEL_REQUESTED, PLAN, NOW).id == wake_plan(CANCEL_REQUESTED, PLAN, LATER).id
 
 
-def test_a_plan_is_stranded_once_for_each_of_its_versions() -> None:
+def test_a_plan_is_stranded_once_for_each_version() -> None:
     wakes = [set_going(plan(version=version), NOW).event for version in (1, 1, 2)]
     assert {wake.type for wake in wakes} == {STRANDED}
     assert wakes[0].id == wakes[1].id != wakes[2].id
 
 
-def test_waking_for_different_things_is_different_events() -> None:
+def test_wake_ups_for_different_reasons_have_different_ids() -> None:
     made = [wake_for(type, WAIT, NOW).id for type in FOR_WAITS] + [wake_plan(type, PLAN, NOW).id for type in FOR_PLANS]
     assert len(set(made)) == len(made)

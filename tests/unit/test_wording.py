@@ -1,4 +1,4 @@
-"""What a call of a model cost is told in one line."""
+"""The cost of a model call in one line."""
 
 from datetime import UTC, datetime
 
@@ -42,7 +42,7 @@ ENTRY = JournalEntry(
         (Spent(cost_usd=None, at_least_usd=1.5), "at least $1.50", ">$1.50"),
     ],
 )
-def test_an_unknown_price_is_told_as_unknown_and_never_as_nothing(spent: Spent, told: str, in_a_list: str) -> None:
+def test_an_unknown_price_is_shown_as_unknown_and_never_as_zero(spent: Spent, told: str, in_a_list: str) -> None:
     assert (cost_so_far(spent), short_cost(spent)) == (told, in_a_list)
     assert told in spending(spent, Limits()) and ("$0.00" in told) == (spent == Spent())
 
@@ -57,12 +57,12 @@ def test_an_unknown_price_is_told_as_unknown_and_never_as_nothing(spent: Spent, 
         (Spent(reserved=Reserved(1, 4345)), Limits(), "$0.00 spent, 4,345 tokens reserved"),
     ],
 )
-def test_what_is_spent_is_told_apart_from_what_is_reserved(spent: Spent, limits: Limits, told: str) -> None:
+def test_spending_is_shown_apart_from_reservations(spent: Spent, limits: Limits, told: str) -> None:
     assert spending(spent, limits).endswith(told)
 
 
 @pytest.mark.parametrize(
     ("cached", "told"), [(0, "12,000+50 tokens, $0.2500"), (11_000, "12,000+50 tokens (11,000 cached), $0.2500")]
 )
-def test_what_a_provider_had_kept_of_a_prompt_is_told(cached: int, told: str) -> None:
+def test_cached_tokens_of_a_prompt_are_shown(cached: int, told: str) -> None:
     assert told in call_facts(thought_of(replace(ENTRY, cached_tokens=cached)))

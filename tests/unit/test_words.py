@@ -1,4 +1,4 @@
-"""How texts and names become terms."""
+"""Terms of texts and names for the search."""
 
 import pytest
 
@@ -23,7 +23,7 @@ MOST = 1_000
         ("?!… —", []),
     ],
 )
-def test_names_and_sentences_of_the_same_meet_in_the_same_terms(text: str, found: list[str]) -> None:
+def test_names_and_sentences_about_the_same_share_terms(text: str, found: list[str]) -> None:
     assert terms(text, MOST) == found
 
 
@@ -48,11 +48,11 @@ def test_the_regular_forms_of_a_word_are_one_term(forms: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     "word", ["status", "analysis", "gas", "bus", "red", "king", "thing", "string", "a", "", "4266"]
 )
-def test_what_only_looks_like_a_form_is_kept(word: str) -> None:
+def test_a_word_that_only_resembles_a_form_is_unchanged(word: str) -> None:
     assert stem(word) == word
 
 
-def test_a_text_and_a_word_count_as_far_as_they_are_read() -> None:
+def test_a_text_and_a_word_are_read_up_to_a_bound() -> None:
     assert terms("refund " * MOST, 70) == ["refund"] * 10
     assert terms("xy" * MOST, MOST) == ["xy" * (LONGEST_TERM // 2)]
     assert terms("é" * MOST, MOST) == ["é" * LONGEST_TERM]

@@ -1,8 +1,10 @@
-"""Data that costs much to check: ten kinds of schema, each with values of any size."""
+"""Data with expensive checks: twelve kinds of schema, each with values of any size."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
+from soorma_ai.kernel.domain.schemas import examine
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 Make = Callable[[int], JsonObject]
@@ -10,27 +12,44 @@ Make = Callable[[int], JsonObject]
 SIZES = (1_000, 32_000, 2**20)
 
 
+def count_slices(slices: list[int]) -> Callable[..., Generator[None, None, Any]]:
+    """Return `examine` with a number of slices for each of its checks, in the order of their beginnings."""
+
+    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
+        slices.append(0)
+        place, left = len(slices) - 1, examine(schema, value, **bounds)
+        while True:
+            try:
+                next(left)
+            except StopIteration as end:
+                return end.value
+            slices[place] += 1
+            yield
+
+    return count
+
+
 def items_of(schema: JsonObject) -> JsonObject:
     return {"type": "object", "properties": {"items": {"type": "array", "items": schema}}}
 
 
-def filled(item: Json) -> Make:
-    """Return what makes a list of the same item of about so many bytes."""
+def lists_of(item: Json) -> Make:
+    """Return a builder of lists of one item, by their size in bytes."""
     each = len(json.dumps(item)) + 1
     return lambda size: {"items": [item] * max(1, size // each)}
 
 
-def named(size: int) -> JsonObject:
+def short_keys(size: int) -> JsonObject:
     return {f"k{number}": 1 for number in range(max(1, size // 10))}
 
 
-def numbered(size: int) -> JsonObject:
-    """Return numbers that all have one hash in Python."""
+def colliding_numbers(size: int) -> JsonObject:
+    """Return different numbers with one hash in Python."""
     return {"items": [number * (2**61 - 1) for number in range(size // 24)]}
 
 
-def nested(levels: int) -> Json:
-    return {"a": nested(levels - 1)} if levels else {"x": 1}
+def nested_objects(levels: int) -> Json:
+    return {"a": nested_objects(levels - 1)} if levels else {"x": 1}
 
 
 LINE: JsonObject = {
@@ -58,19 +77,19 @@ UNEVALUATED: JsonObject = {
 }
 
 KINDS: dict[str, tuple[JsonObject, Make]] = {
-    "items of another type": (items_of({"type": "string"}), filled(1)),
-    "order lines without their fields": (items_of(LINE), filled({})),
-    "anyOf of 5": (items_of(UNION), filled(7)),
-    "oneOf of 60": (items_of({"oneOf": [{"type": "string", "minLength": n} for n in range(60)]}), filled(1)),
-    "properties that may not be there": ({"type": "object", "additionalProperties": False}, named),
-    "propertyNames with a pattern": ({"type": "object", "propertyNames": {"pattern": "^z"}}, named),
+    "items of another type": (items_of({"type": "string"}), lists_of(1)),
+    "order lines without their fields": (items_of(LINE), lists_of({})),
+    "anyOf of 5": (items_of(UNION), lists_of(7)),
+    "oneOf of 60": (items_of({"oneOf": [{"type": "string", "minLength": n} for n in range(60)]}), lists_of(1)),
+    "properties that may not be there": ({"type": "object", "additionalProperties": False}, short_keys),
+    "propertyNames with a pattern": ({"type": "object", "propertyNames": {"pattern": "^z"}}, short_keys),
     "a dict of Literal": (
         {"additionalProperties": {"type": "number"}, "propertyNames": {"enum": ["EUR", "USD"]}},
-        named,
+        short_keys,
     ),
-    "enum of 2,000": (items_of({"enum": [f"value-{number}" for number in range(2_000)]}), filled(1)),
-    "uniqueItems": ({"properties": {"items": {"uniqueItems": True}}}, numbered),
-    "alternatives that lead back": ({**items_of(NODE), "$defs": {"node": TWINS}}, filled(nested(8))),
-    "a pattern with look-around": (items_of({"pattern": "(?=((a|aa)+)$)c"}), filled("a" * 60)),
-    "unevaluatedProperties": (UNEVALUATED, named),
+    "enum of 2,000": (items_of({"enum": [f"value-{number}" for number in range(2_000)]}), lists_of(1)),
+    "uniqueItems": ({"properties": {"items": {"uniqueItems": True}}}, colliding_numbers),
+    "alternatives that lead back": ({**items_of(NODE), "$defs": {"node": TWINS}}, lists_of(nested_objects(8))),
+    "a pattern with look-around": (items_of({"pattern": "(?=((a|aa)+)$)c"}), lists_of("a" * 60)),
+    "unevaluatedProperties": (UNEVALUATED, short_keys),
 }

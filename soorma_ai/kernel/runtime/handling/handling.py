@@ -256,7 +256,7 @@ class Handling:
         self.must_be_open()
         is_remote = self.services.is_remote
         for effect in effects:
-            if isinstance(effect, SaveValue | DropValue):
+            if type(effect) is SaveValue or type(effect) is DropValue:
                 self.values.apply(effect)
                 continue
             self._recorded.add(effect, is_remote=is_remote)

@@ -196,7 +196,7 @@ class _Sending(Struct, Generic[T], frozen=True):
 
     async def judge(self, answer: ModelAnswer) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
         handling, spent = self.handling, fill_in(answer.paid, self.most)
-        entry = self._entry(replace(answer, **spent._asdict()))
+        entry = self._entry(answer if spent == answer.paid else replace(answer, **spent._asdict()))
         try:
             judged = await _judge(self.inquiry, answer.value, answer.fault)
         except Exception:
@@ -214,7 +214,7 @@ class _Sending(Struct, Generic[T], frozen=True):
         return entry, judged
 
     def _entry(self, answer: ModelAnswer) -> JournalEntry:
-        return replace(_entry(self.handling, self.inquiry, self.payer, self.key, answer), sent=self.sent)
+        return _entry(self.handling, self.inquiry, self.payer, self.key, answer, self.sent)
 
 
 async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:
@@ -293,7 +293,9 @@ def _charge(root_plan_id: str, spent: Paid) -> Charge:
     return Charge(root_plan_id, calls, tokens, spent.cost_usd or 0.0, calls if spent.cost_usd is None else 0)
 
 
-def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+def _entry(
+    handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer, sent: Sent
+) -> JournalEntry:
     prompt = inquiry.prompt
     return JournalEntry(
         key=key,
@@ -319,6 +321,7 @@ def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKe
         shown=inquiry.shown.digest if inquiry.shown else "",
         cached_tokens=answer.cached_tokens,
         remembered=inquiry.remembered,
+        sent=sent,
     )
 
 

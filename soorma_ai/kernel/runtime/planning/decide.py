@@ -138,7 +138,7 @@ async def decide(
         custom_context={**handling.values.session, **question.custom},
         spent=handling.state.spent,
         in_flight=handling.in_flight,
-        today=settings.today(handling.services.clock.now()),
+        today=settings.today(handling.services.clock),
     )
     occasion = await _with_memories(handling, settings, occasion)
     view = ModelView(await _show_now(handling, settings, offer, occasion))
@@ -302,7 +302,7 @@ async def draft(
         Trigger(""),
         custom_context={**handling.values.session, **custom},
         spent=handling.state.spent,
-        today=settings.today(services.clock.now()),
+        today=settings.today(services.clock),
     )
     occasion = await _with_memories(handling, settings, occasion)
     shown = await _narrow(material, settings, occasion, services.clock)

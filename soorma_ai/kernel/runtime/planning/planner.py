@@ -137,9 +137,10 @@ class PlanningEngine:
 
     async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
-        going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
+        moment = handling.moment()
+        going = move(handling.plan, StatusTrigger.GO, moment.now)
         open_now, terms = handling.open_now, self._author.settings.terms
-        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), terms))
+        handling.apply(carry_out(going, judged, trigger, open_now, moment, terms))
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await recall_session(handling, self._author.settings.earlier_plans)

@@ -1,7 +1,7 @@
 """Settings of a planner: its limits, its model, and the inputs of its prompt."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 from msgspec import Struct, field
 
@@ -50,9 +50,9 @@ class PlannerSettings(Struct, frozen=True):
     title: str = ""
     history_tokens: int = HISTORY_TOKENS
 
-    def today(self, now: datetime) -> str:
+    def today(self, clock: Clock) -> str:
         """Return the prompt's text about the day; nothing without a zone."""
-        return name_day(now.astimezone(self.zone).date()) if self.zone else ""
+        return name_day(clock.now().astimezone(self.zone).date()) if self.zone else ""
 
     def means(self, clock: Clock) -> Means | None:
         """Return the ranking of events by meaning; None without an embedder."""

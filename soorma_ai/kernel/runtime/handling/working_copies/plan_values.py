@@ -14,11 +14,12 @@ _MACHINE = (ValueKind.MACHINE, _ONLY)
 
 class PlanValues:
     """Values of a plan. `results` and `state` are changed in place, by the plan's author as well; `changes` finds the
-    changes. A kind is copied when it is first asked for; the others are as they are stored."""
+    changes. A kind is copied when it is first asked for. Effects on the others are kept beside their stored values."""
 
     def __init__(self, stored: Mapping[tuple[ValueKind, str], Json]) -> None:
         self._stored = stored
         self._taken: dict[ValueKind, dict[str, Json]] = {}
+        self._effects: dict[tuple[ValueKind, str], SaveValue | DropValue] = {}
         self._machine: dict[str, StateConfig] | None = None
         self._declares = False
 
@@ -60,15 +61,15 @@ class PlanValues:
 
     def put(self, kind: ValueKind, values: dict[str, Json]) -> None:
         """Put these values in the place of all others of their kind."""
+        self._of(kind)
         self._taken[kind] = values
 
     def apply(self, effect: SaveValue | DropValue) -> None:
         """Apply an effect on anything but the machine, which is declared."""
-        values = self._of(effect.kind)
-        if isinstance(effect, SaveValue):
-            values[effect.key] = effect.value
+        if (taken := self._taken.get(effect.kind)) is None:
+            self._effects[effect.kind, effect.key] = effect
         else:
-            values.pop(effect.key, None)
+            _apply(taken, effect)
 
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
         """Return the changes. Raise LocalProtocolError for a value other than JSON."""
@@ -82,12 +83,26 @@ class PlanValues:
             if values:
                 now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
         before = {at: value for at, value in self._stored.items() if at[0] in kinds}
+        for at, effect in self._effects.items():
+            if isinstance(effect, SaveValue):
+                now[at] = json_object(f"plan.{at[0]}", {at[1]: effect.value})[at[1]]
+            if at in self._stored:
+                before[at] = self._stored[at]
         saved = [SaveValue(plan_id, *at, value) for at, value in now.items() if at not in before or before[at] != value]
-        return (*saved, *(DropValue(plan_id, *at) for at in before if at not in now))
+        return (*saved, *[DropValue(plan_id, *at) for at in before if at not in now])
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
         taken = self._taken.get(kind)
         if taken is None:
             taken = {key: copy_json(value) for (of, key), value in self._stored.items() if of is kind}
             self._taken[kind] = taken
+            for at in [at for at in self._effects if at[0] is kind]:
+                _apply(taken, self._effects.pop(at))
         return taken
+
+
+def _apply(values: dict[str, Json], effect: SaveValue | DropValue) -> None:
+    if isinstance(effect, SaveValue):
+        values[effect.key] = effect.value
+    else:
+        values.pop(effect.key, None)

@@ -1,4 +1,4 @@
-"""Two re-asks; a cut answer is asked for once more, with more room; an odd end is re-asked once."""
+"""Two re-asks of a model; a cut answer is asked for once more with more tokens, an odd end once."""
 
 import pytest
 
@@ -27,6 +27,8 @@ GOOD, CUT, ODD = Ending.GOOD, Ending.CUT, Ending.ODD
         ((ODD, CUT), True, 200),
     ],
 )
-def test_how_often_is_told_by_how_the_answers_ended(unusable: tuple[Ending, ...], again: bool, room: int) -> None:
+def test_the_endings_of_unusable_answers_decide_on_another_ask_and_its_room(
+    unusable: tuple[Ending, ...], again: bool, room: int
+) -> None:
     assert may_ask_again(unusable) is again
     assert room_after(unusable, 100) == room

@@ -1,4 +1,4 @@
-"""What a plan is told of those before it in its session."""
+"""Earlier plans of a session, as a later plan's prompt shows them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def before(number: int, status: str = "completed", **changes: Any) -> Any:
     )
 
 
-def test_the_last_plans_are_told_the_oldest_first_with_what_they_ended_with() -> None:
+def test_the_latest_plans_are_shown_oldest_first_with_their_results() -> None:
     plans = [before(3), before(2, "failed", reason="no stock"), before(1)]
     assert tell_earlier(NOW_PLAN, plans, 2) == [
         {"goal": "order.received", "data": {"n": 2}, "status": "failed", "reason": "no stock"},
@@ -38,11 +38,11 @@ def test_the_last_plans_are_told_the_oldest_first_with_what_they_ended_with() ->
         before(1, lineage=replace(LINEAGE, session_id="s-2")),
     ],
 )
-def test_what_is_not_over_or_not_theirs_is_not_told(other: Any) -> None:
+def test_an_unfinished_child_later_or_foreign_plan_is_not_shown(other: Any) -> None:
     assert tell_earlier(NOW_PLAN, [other], 5) == []
 
 
-def test_however_much_they_ended_with_little_is_told() -> None:
+def test_large_goals_and_results_of_earlier_plans_are_cut() -> None:
     huge = {"rows": ["x" * 100] * 10_000}
     told = tell_earlier(NOW_PLAN, [before(n, goal_data=huge, result=huge) for n in range(9)], 3)
     assert len(told) == 3

@@ -1,4 +1,4 @@
-"""Requests that are taken in another store, and their replies."""
+"""Requests between stores: the copy of a request, its reception, its reply."""
 
 from typing import Any
 
@@ -42,18 +42,18 @@ ASKED = event(
 REPLIED = event("part.made", id="a-1", source="parts", tenant_id="acme", answers="r-1", success=True)
 
 
-def taken(copy: EventEnvelope = ASKED, sender: str = "home", **changes: Any) -> tuple[Expectation, EventEnvelope]:
+def take_copy(copy: EventEnvelope = ASKED, sender: str = "home", **changes: Any) -> tuple[Expectation, EventEnvelope]:
     effects = take_request(copy_of_request(copy, 2).model_copy(update=changes), sender, NOW)
     (opened,) = [one.expectation for one in effects if isinstance(one, Expect)]
     (published,) = [one.event for one in effects if isinstance(one, Publish)]
-    assert isinstance(effects[0], Expect), "what opens it is first, so that it is done once"
+    assert isinstance(effects[0], Expect), "the expectation is first, so a second copy is no second request"
     return opened, published
 
 
-# On the way there
+# The copy of a request
 
 
-def test_a_copy_says_who_asks_and_until_when_and_nothing_of_the_plan_that_asks() -> None:
+def test_a_copy_keeps_lineage_and_deadline_and_drops_the_requesting_plan() -> None:
     copy = copy_of_request(ASKED, 2)
     kept = ("id", "type", "data", "tenant_id", "user_id", "session_id", "deadline", "traceparent", "response_event")
     assert all(getattr(copy, name) == getattr(ASKED, name) for name in kept)
@@ -63,12 +63,14 @@ def test_a_copy_says_who_asks_and_until_when_and_nothing_of_the_plan_that_asks()
 
 
 @pytest.mark.parametrize(("plan", "before", "after"), [(3, None, 3), (3, 1, 3), (None, 2, 2), (None, None, None)])
-def test_the_planners_in_a_row_are_counted_on(plan: int | None, before: int | None, after: int | None) -> None:
+def test_a_copy_keeps_the_larger_depth_of_plan_and_request(
+    plan: int | None, before: int | None, after: int | None
+) -> None:
     assert copy_of_request(ASKED.model_copy(update={"depth": before}), plan).depth == after
 
 
 @pytest.mark.parametrize(("hops", "may"), [(None, True), (MOST_HOPS - 1, True), (MOST_HOPS, False)])
-def test_a_circle_over_several_stores_ends(hops: int | None, may: bool) -> None:
+def test_a_request_from_store_to_store_has_a_limit_of_hops(hops: int | None, may: bool) -> None:
     copy = copy_of_request(ASKED.model_copy(update={"hops": hops}), None)
     assert (hops_fault(copy) == "") is may
     if not may:
@@ -76,79 +78,79 @@ def test_a_circle_over_several_stores_ends(hops: int | None, may: bool) -> None:
             take_request(copy, "home", NOW)
 
 
-# There
+# Reception of a copy
 
 
-def test_a_request_of_another_store_is_a_clients_that_is_checked_and_taken_by_agents_of_this_one() -> None:
-    _, request = taken()
+def test_a_copied_request_becomes_a_clients_unchecked_request_for_local_agents() -> None:
+    _, request = take_copy()
     assert (request.source, request.unchecked, request.stays, request.answers) == (CLIENT, True, True, None)
     assert request.correlation_id == request.id
     assert (request.user_id, request.session_id, request.deadline, request.depth) == ("ada", "s-1", END, 2)
     assert request.plan_id is request.root_plan_id is request.goal_id is None
 
 
-def test_its_reply_is_expected_in_the_mailbox_of_the_store_that_asks() -> None:
-    opened, request = taken()
+def test_the_reply_of_a_copied_request_is_expected_in_the_mailbox_of_its_store() -> None:
+    opened, request = take_copy()
     assert (opened.id, opened.kind, opened.agent) == (request.id, ExpectationKind.REPLY, mailbox_of("home"))
     assert (opened.event_type, opened.subject, opened.user_id) == ("part.made", "part.make", "ada")
     assert (opened.home, opened.plan_id, opened.deadline) == (Home("home", "r-1"), None, END)
 
 
-def test_its_id_is_made_of_where_it_comes_from() -> None:
-    ids = {taken(sender=sender)[1].id for sender in ("home", "other")}
-    ids |= {taken(id="r-2")[1].id, taken(sender="other", id="r-2")[1].id}
-    ids.add(taken(tenant_id="globex")[1].id)
+def test_a_copied_requests_id_is_derived_from_its_store_tenant_and_id() -> None:
+    ids = {take_copy(sender=sender)[1].id for sender in ("home", "other")}
+    ids |= {take_copy(id="r-2")[1].id, take_copy(sender="other", id="r-2")[1].id}
+    ids.add(take_copy(tenant_id="globex")[1].id)
     assert len(ids) == 5 and ASKED.id not in ids
-    assert taken()[1].id == taken()[1].id
+    assert take_copy()[1].id == take_copy()[1].id
 
 
 @pytest.mark.parametrize("deadline", [None, NOW + LONGEST_WAIT + HOUR])
-def test_nothing_is_waited_for_longer_than_anything_is_here(deadline: object) -> None:
-    opened, request = taken(deadline=deadline)
+def test_a_copied_request_waits_no_longer_than_the_longest_local_wait(deadline: object) -> None:
+    opened, request = take_copy(deadline=deadline)
     assert opened.deadline == request.deadline == NOW + LONGEST_WAIT
 
 
-def test_it_ends_by_its_deadline_though_nobody_says_so() -> None:
+def test_a_copied_request_expires_at_its_deadline() -> None:
     effects = take_request(copy_of_request(ASKED, None), "home", NOW)
     (timer,) = [one for one in effects if isinstance(one, Schedule)]
     assert timer.due == END
 
 
 @pytest.mark.parametrize("address", [{"response_topic": "plan-events"}, {"response_event": "notification.human_input"}])
-def test_no_store_has_a_reply_sent_where_only_the_platform_speaks(address: dict[str, str]) -> None:
+def test_a_reply_address_reserved_for_the_platform_is_refused(address: dict[str, str]) -> None:
     with pytest.raises(RemoteProtocolError, match="only the platform"):
         take_request(EventEnvelope.model_validate(ASKED.model_dump() | address), "home", NOW)
 
 
 @pytest.mark.parametrize("topic", ["business-facts", "notification-events", "system-events"])
-def test_a_store_publishes_no_fact_and_no_notice_here(topic: str) -> None:
+def test_a_copied_fact_or_notice_is_refused(topic: str) -> None:
     with pytest.raises(RemoteProtocolError, match="no request"):
-        taken(topic=topic)
+        take_copy(topic=topic)
 
 
-def test_no_request_is_called_as_what_only_the_platform_publishes() -> None:
+def test_a_copied_request_with_a_platform_type_is_refused() -> None:
     with pytest.raises(RemoteProtocolError, match="only the platform"):
-        taken(type="notification.human_input")
+        take_copy(type="notification.human_input")
 
 
-def test_a_request_that_comes_at_its_deadline_is_not_taken() -> None:
+def test_a_copied_request_at_its_deadline_is_refused() -> None:
     with pytest.raises(RemoteProtocolError, match="after its deadline"):
-        taken(deadline=NOW)
+        take_copy(deadline=NOW)
 
 
-def test_a_refusal_is_recorded_under_the_id_by_which_a_later_copy_would_be_known() -> None:
+def test_a_refusal_is_recorded_under_the_id_of_later_copies() -> None:
     copy = copy_of_request(ASKED, 2)
     (recorded,) = [one.expectation for one in record_refusal(copy, "home", NOW) if isinstance(one, Expect)]
-    assert recorded.id == taken()[0].id == id_here(copy, "home")
+    assert recorded.id == take_copy()[0].id == id_here(copy, "home")
     assert recorded.status is ExpectationStatus.CLOSED and is_refusal(recorded)
-    assert not is_refusal(taken()[0])
+    assert not is_refusal(take_copy()[0])
 
 
-# On the way home
+# The copy of a reply
 
 
-def test_a_reply_names_the_request_as_it_is_known_at_home() -> None:
-    _, request = taken()
+def test_a_copied_reply_names_the_request_by_its_id_in_the_requesting_store() -> None:
+    _, request = take_copy()
     given = REPLIED.model_copy(update={"answers": request.id, "correlation_id": request.id, "plan_id": "theirs"})
     copy = copy_of_reply(given, Home("home", "r-1"))
     assert (copy.answers, copy.correlation_id, copy.plan_id) == ("r-1", None, None)
@@ -157,10 +159,10 @@ def test_a_reply_names_the_request_as_it_is_known_at_home() -> None:
     assert short.answers == "r-1"
 
 
-# At home
+# Reception of a reply
 
 
-def test_a_reply_is_that_of_its_agent_to_the_request_with_the_lineage_of_that() -> None:
+def test_a_received_reply_has_its_agent_as_source_and_the_lineage_of_the_request() -> None:
     reply = take_reply(REPLIED, "there", "there", ASKED)
     assert reply is not None
     assert (reply.source, reply.answers, reply.correlation_id, reply.causation_id) == ("parts", "r-1", "key-1", "r-1")
@@ -170,13 +172,13 @@ def test_a_reply_is_that_of_its_agent_to_the_request_with_the_lineage_of_that() 
     assert other is not None and other.id != reply.id
 
 
-def test_what_a_store_says_of_its_agents_is_said_by_that_store_and_not_by_this_platform() -> None:
+def test_a_platform_reply_of_another_store_has_its_mailbox_as_source() -> None:
     reply = take_reply(REPLIED.model_copy(update={"source": SYSTEM}), "there", None, ASKED)
     assert reply is not None and reply.source == mailbox_of("there")
 
 
-@pytest.mark.parametrize("lives_in", [None, "", "other"], ids=["nobody knows it", "here", "in another store"])
-def test_no_store_speaks_for_agents_of_others(lives_in: str | None) -> None:
+@pytest.mark.parametrize("lives_in", [None, "", "other"], ids=["unknown", "here", "in another store"])
+def test_a_reply_of_an_agent_of_another_store_is_refused(lives_in: str | None) -> None:
     with pytest.raises(RemoteProtocolError, match="does not live there"):
         take_reply(REPLIED, "there", lives_in, ASKED)
 
@@ -184,16 +186,16 @@ def test_no_store_speaks_for_agents_of_others(lives_in: str | None) -> None:
 @pytest.mark.parametrize(
     "changes", [{"type": "notification.human_input"}, {"type": "part.lost"}, {"topic": "notification-events"}]
 )
-def test_a_reply_that_the_request_did_not_ask_for_is_refused(changes: dict[str, Any]) -> None:
+def test_a_reply_of_an_unexpected_type_or_topic_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(RemoteProtocolError, match="answers no"):
         take_reply(EventEnvelope.model_validate(REPLIED.model_dump() | changes), "there", "there", ASKED)
 
 
-def test_no_tenant_answers_another() -> None:
+def test_a_reply_of_another_tenant_is_refused() -> None:
     with pytest.raises(RemoteProtocolError, match="another tenant"):
         take_reply(REPLIED.model_copy(update={"tenant_id": "globex"}), "there", "there", ASKED)
 
 
 @pytest.mark.parametrize("asked", [None, event("order.placed", id="r-1", topic="business-facts", tenant_id="acme")])
-def test_what_was_forgotten_does_not_come_back_by_a_reply(asked: EventEnvelope | None) -> None:
+def test_a_reply_to_an_erased_request_is_dropped(asked: EventEnvelope | None) -> None:
     assert take_reply(REPLIED, "there", "there", asked) is None

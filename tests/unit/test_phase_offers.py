@@ -1,4 +1,4 @@
-"""An offer for one phase: of all that there is, what it names."""
+"""An offer narrowed to one phase."""
 
 from soorma_ai.features.phases.rules import narrow_offer
 from soorma_ai.kernel.domain.registry import EventDefinition
@@ -9,7 +9,7 @@ OFFER = Offer((SEARCH, READ), (Delegate("other", GOAL),), (WaitChoice(WAIT, ("cl
 SCHEMA = {"type": "object"}
 
 
-def test_a_phase_is_offered_what_it_names_and_nothing_else() -> None:
+def test_a_phase_is_offered_the_events_it_names_and_nothing_else() -> None:
     assert narrow_offer(OFFER, ["read", "replied", "nothing"], SCHEMA).choices.keys() == {
         "publish:read",
         "wait:replied",
@@ -18,9 +18,9 @@ def test_a_phase_is_offered_what_it_names_and_nothing_else() -> None:
     assert narrow_offer(OFFER, [], SCHEMA).is_empty
 
 
-def test_its_result_is_what_the_phase_comes_to() -> None:
+def test_the_result_schema_of_a_narrowed_offer_is_the_phases() -> None:
     assert narrow_offer(OFFER, [], SCHEMA).result_schema == SCHEMA
 
 
-def test_the_same_things_make_the_same_offer() -> None:
+def test_equal_names_make_the_same_offer() -> None:
     assert narrow_offer(OFFER, ["read", "read"], SCHEMA) is narrow_offer(OFFER, ["read"], SCHEMA)

@@ -6,7 +6,7 @@ from soorma_ai.api.server.connection_bounds import OpenConnections, address_of
 
 
 @dataclass(eq=False)
-class Joined:
+class FakeConnection:
     address: str = "a"
     is_dropped: bool = field(default=False, compare=False)
 
@@ -14,60 +14,60 @@ class Joined:
         self.is_dropped = True
 
 
-def entering(crowd: OpenConnections, address: str = "a", *, is_waiting: bool = True) -> Joined:
-    one = Joined(address)
+def enter(crowd: OpenConnections, address: str = "a", *, is_waiting: bool = True) -> FakeConnection:
+    one = FakeConnection(address)
     assert crowd.enter(one)
     crowd.note(one, is_waiting=is_waiting)
     return one
 
 
-def test_the_connection_that_waits_longest_gives_way_to_a_new_one() -> None:
+def test_the_longest_waiting_connection_gives_way_to_a_new_one() -> None:
     crowd = OpenConnections(3, 3)
-    busy, first, second = entering(crowd, is_waiting=False), entering(crowd, "b"), entering(crowd, "c")
-    entering(crowd, "d")
+    busy, first, second = enter(crowd, is_waiting=False), enter(crowd, "b"), enter(crowd, "c")
+    enter(crowd, "d")
     assert [one.is_dropped for one in (busy, first, second)] == [False, True, False] and len(crowd) == 3
 
 
-def test_waiting_on_keeps_the_place_in_line_and_a_request_in_hand_loses_it() -> None:
+def test_a_waiting_connection_keeps_its_place_and_loses_it_during_a_request() -> None:
     crowd = OpenConnections(2, 2)
-    slow, quick = entering(crowd), entering(crowd)
+    slow, quick = enter(crowd), enter(crowd)
     crowd.note(slow, is_waiting=True)
-    entering(crowd, "b")
+    enter(crowd, "b")
     assert slow.is_dropped and not quick.is_dropped
     crowd.note(quick, is_waiting=False)
     crowd.note(quick, is_waiting=True)
-    entering(crowd, "c")
+    enter(crowd, "c")
     assert not quick.is_dropped
 
 
-def test_an_address_with_too_many_makes_room_among_its_own() -> None:
+def test_an_address_over_its_limit_drops_one_of_its_own_connections() -> None:
     crowd = OpenConnections(10, 2)
-    other, first, second = entering(crowd, "b"), entering(crowd), entering(crowd)
-    entering(crowd)
+    other, first, second = enter(crowd, "b"), enter(crowd), enter(crowd)
+    enter(crowd)
     assert [one.is_dropped for one in (other, first, second)] == [False, True, False]
 
 
-def test_where_none_gives_way_a_new_connection_is_refused() -> None:
+def test_a_new_connection_is_refused_if_none_can_give_way() -> None:
     crowd = OpenConnections(3, 2)
     for address in ("a", "a", "b"):
-        entering(crowd, address, is_waiting=False)
-    assert not crowd.enter(Joined("a")) and not crowd.enter(Joined("c")) and len(crowd) == 3
+        enter(crowd, address, is_waiting=False)
+    assert not crowd.enter(FakeConnection("a")) and not crowd.enter(FakeConnection("c")) and len(crowd) == 3
 
 
-def test_a_proxy_without_an_address_of_its_own_has_no_bound_but_that_of_all() -> None:
+def test_connections_without_an_address_have_only_the_total_limit() -> None:
     crowd = OpenConnections(3, 1)
     for _ in range(3):
-        entering(crowd, "", is_waiting=False)
-    assert not crowd.enter(Joined(""))
+        enter(crowd, "", is_waiting=False)
+    assert not crowd.enter(FakeConnection(""))
 
 
-def test_who_leaves_twice_or_was_refused_changes_no_count() -> None:
+def test_a_repeated_or_refused_leave_changes_no_count() -> None:
     crowd = OpenConnections(1, 1)
-    one, refused = entering(crowd, is_waiting=False), Joined()
+    one, refused = enter(crowd, is_waiting=False), FakeConnection()
     assert not crowd.enter(refused)
     for gone in (refused, one, one):
         crowd.leave(gone)
-    entering(crowd, is_waiting=False)
+    enter(crowd, is_waiting=False)
     assert len(crowd) == 1
 
 
@@ -83,5 +83,5 @@ def test_who_leaves_twice_or_was_refused_changes_no_count() -> None:
         ("", ""),
     ],
 )
-def test_a_client_of_ipv6_is_counted_by_its_network(host: str, address: str) -> None:
+def test_an_ipv6_client_is_counted_by_its_network(host: str, address: str) -> None:
     assert address_of(host) == address

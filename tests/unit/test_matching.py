@@ -1,4 +1,4 @@
-"""What meets an expectation that is being opened."""
+"""Expectations met at their opening, by early events or by a changed offer."""
 
 import pytest
 from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, reply, wait
@@ -30,17 +30,17 @@ def met(expected: Expectation, by: str) -> Expectation:
     return replace(expected, status=ExpectationStatus.MET, closed_at=NOW, met_by=by)
 
 
-def test_an_open_wait_is_found_by_each_of_its_types_under_each_of_its_keys() -> None:
+def test_a_wait_is_indexed_by_each_type_under_each_key() -> None:
     names = names_of(wait("w-1", others=("order.dropped",)))
     assert names == tuple((name, key) for name in ("order.paid", "order.dropped") for key in (PAID_KEY, "reply:w-1"))
 
 
 @pytest.mark.parametrize("nameless", [gate("g-1"), wait("w-1", status=ExpectationStatus.MET), expectation("q-1")])
-def test_no_event_opens_a_gate_or_meets_what_is_closed(nameless: Expectation) -> None:
+def test_gates_and_closed_expectations_are_not_indexed(nameless: Expectation) -> None:
     assert names_of(nameless) == ()
 
 
-def test_of_events_that_came_early_the_first_that_fits_meets_the_wait() -> None:
+def test_the_first_fitting_early_event_meets_a_wait() -> None:
     came = [
         EarlyEvent(1, fact("off schema", {"amount": "x"}, source="bank")),
         EarlyEvent(2, fact("wrong source", {"amount": 1})),
@@ -52,14 +52,14 @@ def test_of_events_that_came_early_the_first_that_fits_meets_the_wait() -> None:
     assert first_to_meet(asked, came[:2]) is None
 
 
-def test_what_a_client_sent_early_meets_no_wait_that_only_some_people_may_answer() -> None:
+def test_an_early_event_of_a_client_meets_no_wait_for_approvers() -> None:
     came = [EarlyEvent(1, fact("f-1", source=CLIENT))]
     assert first_to_meet(wait("w-1", ask=question(approvers=("boss",))), came) is None
     assert first_to_meet(wait("w-1"), came) == came[0]
 
 
 @pytest.mark.parametrize("was_handed", [False, True])
-def test_an_early_event_goes_to_who_waits_or_wakes_it_if_its_agent_had_it_before(was_handed: bool) -> None:
+def test_an_early_event_goes_to_the_waiting_plan_or_wakes_it_if_delivered_before(was_handed: bool) -> None:
     asked = wait("w-1")
     brought = Wake(wake_for(ANSWERED, asked, NOW, causation_id="f-1")) if was_handed else Put("planner", "plan-1")
     assert open_met(asked, fact("f-1"), NOW, was_handed=was_handed) == (Open(met(asked, "f-1")), ForgetEarly(), brought)
@@ -76,9 +76,9 @@ def test_an_early_event_goes_to_who_waits_or_wakes_it_if_its_agent_had_it_before
         ([("planner", EventRole.TAKES)], "", False),
         ([], "", False),
     ],
-    ids=["anything", "by name", "a goal", "another name", "only awaited", "its own", "nobody"],
+    ids=["anything", "by name", "a goal", "another name", "only awaited", "its own", "none"],
 )
-def test_a_plan_is_parked_unless_what_it_lacks_came_since_it_looked(
+def test_a_plan_parks_unless_its_missing_event_was_registered_meanwhile(
     offered: list[tuple[str, EventRole]], wanted: str, is_there: bool
 ) -> None:
     live = [RegisteredEvent(agent, AgentKind.WORKER, role, ASKED) for agent, role in offered]
@@ -90,9 +90,7 @@ def test_a_plan_is_parked_unless_what_it_lacks_came_since_it_looked(
 @pytest.mark.parametrize(
     ("tenants", "looking"), [(["default"], ["o-1"]), (["other"], ["o-2"]), ([None], ["o-1", "o-2"]), (["third"], [])]
 )
-def test_a_changed_offer_wakes_the_parked_plans_of_those_who_see_it(
-    tenants: list[str | None], looking: list[str]
-) -> None:
+def test_a_changed_offer_wakes_the_parked_plans_of_its_tenants(tenants: list[str | None], looking: list[str]) -> None:
     parked = [PARKED, replace(PARKED, id="o-2", tenant_id="other")]
     wakes = [wake_for(OFFER_CHANGED, one, NOW) for one in parked if one.id in looking]
     expected = [effect for wake in wakes for effect in (Meet(str(wake.subject), wake.id), Wake(wake))]
@@ -102,7 +100,7 @@ def test_a_changed_offer_wakes_the_parked_plans_of_those_who_see_it(
 @pytest.mark.parametrize(
     ("plan_id", "task_id", "owner"), [("p", None, "p"), (None, "t", "t"), (None, None, "q-1"), ("p", "t", "p")]
 )
-def test_what_comes_stands_in_the_line_of_the_plan_the_task_or_itself(
+def test_a_reply_goes_into_the_line_of_its_plan_its_task_or_itself(
     plan_id: str | None, task_id: str | None, owner: str
 ) -> None:
     owed = expectation("q-1", plan_id=plan_id, task_id=task_id)

@@ -1,4 +1,4 @@
-"""What a model says about a condition."""
+"""A model's verdict on a condition."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from soorma_ai.errors import MalformedDecision
         ({"holds": True, "detail": 7}, (True, "")),
     ],
 )
-def test_a_condition_holds_or_not_with_what_is_to_be_done(value: Any, found: tuple[bool, str]) -> None:
+def test_a_verdict_has_a_truth_value_and_a_detail(value: Any, found: tuple[bool, str]) -> None:
     assert parse_holds(value, "") == found
 
 
@@ -24,6 +24,6 @@ def test_a_condition_holds_or_not_with_what_is_to_be_done(value: Any, found: tup
     ("value", "fault", "told"),
     [(None, "it was cut", "it was cut"), ([], "", "no JSON object"), ({}, "", "found None"), ({"holds": 1}, "", "1")],
 )
-def test_anything_else_is_asked_again(value: Any, fault: str, told: str) -> None:
+def test_any_other_answer_is_refused(value: Any, fault: str, told: str) -> None:
     with pytest.raises(MalformedDecision, match=told):
         parse_holds(value, fault)

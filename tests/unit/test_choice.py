@@ -1,4 +1,4 @@
-"""The choice of one event outside of a plan: what there is, what an answer means, and whether it may be published."""
+"""Choice of one event outside of a plan: the offer, the parse of an answer, its checks."""
 
 from typing import Any
 
@@ -46,13 +46,13 @@ EVERYTHING = (
     ("topic", "offered"),
     [(REQUESTS, ["goal", "x"]), (FACTS, ["own.fact", "told"]), (NOTES, []), (EventTopic.PLAN_EVENTS, [])],
 )
-def test_what_others_take_is_offered_and_beside_requests_what_one_makes(topic: EventTopic, offered: list[str]) -> None:
+def test_an_offer_has_requests_others_take_and_facts_taken_or_made(topic: EventTopic, offered: list[str]) -> None:
     offer = offer_on(topic, "me", EVERYTHING)
     assert [event.event_name for event in offer.events] == offered and offer.is_empty is not bool(offered)
     assert not offer.delegates and not offer.waits
 
 
-def test_an_event_that_several_take_is_one_with_the_conditions_of_all() -> None:
+def test_an_event_of_several_takers_is_offered_once_with_all_their_conditions() -> None:
     offer = offer_on(REQUESTS, "me", EVERYTHING)
     event = offer.event("x")
     assert event is not None and event.payload_schema == NUMBER and event.approval is not None
@@ -80,18 +80,18 @@ def test_an_answer_is_one_event_or_none(said: Any, meant: Any) -> None:
 
 
 @pytest.mark.parametrize("said", [complete(), wait("x", "?"), delegate("x", "y"), publish_all(publish("x", n=1))])
-def test_what_only_a_plan_can_decide_is_refused(said: Any) -> None:
+def test_a_decision_possible_only_in_a_plan_is_refused(said: Any) -> None:
     with pytest.raises(NotAllowed, match="is not possible here; choose exactly one event of the schema, or 'none'"):
         at_once(parse_choice(said, "", OFFER))
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"step": "none"}, {"step": {"action": "publish:x"}}, "none"])
-def test_what_is_no_answer_is_told_how(said: Any) -> None:
+def test_a_malformed_answer_is_refused(said: Any) -> None:
     with pytest.raises(MalformedDecision):
         at_once(parse_choice(said, "", OFFER))
 
 
-def test_it_is_judged_in_order_seen_offered_fitting() -> None:
+def test_a_choice_is_checked_for_its_schema_shown_its_offer_and_its_payload() -> None:
     right = EventDecision(event_type="x", data={"n": 1})
     assert unseen_choice(right, OFFER, Showing(("publish:y",), ("publish:x", "publish:y"))) == ["publish:x"]
     assert unseen_choice(right, OFFER, Showing(("publish:x",), ("publish:x",))) == []
@@ -102,7 +102,7 @@ def test_it_is_judged_in_order_seen_offered_fitting() -> None:
         judge_choice(EventDecision(event_type="x"), OFFER)
 
 
-def test_what_an_outline_left_out_is_told_with_the_refusal() -> None:
+def test_a_refusal_adds_the_schema_left_out_of_the_outline() -> None:
     offer = Offer((EventDefinition(event_name="y", payload_schema=branching(30)),))
     with pytest.raises(PayloadMismatch, match="the schema of y: ") as refused:
         judge_choice(EventDecision(event_type="y", data={"p0": 1}), offer)

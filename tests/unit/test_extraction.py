@@ -1,4 +1,4 @@
-"""One object is the answer, wherever it stands; of several different ones none is."""
+"""The answer of a model is the one JSON object in its text; several different objects are a fault."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ G, D = json.dumps(SHIP), json.dumps(DONE)
         (f"They are [{G}].", "in other text, in a list of one"),
     ],
 )
-def test_the_only_object_is_found_and_where_it_stood_is_told(text: str, how: str) -> None:
+def test_the_only_object_is_found_with_its_place(text: str, how: str) -> None:
     found = find_object(text)
     assert (found.value, found.fault, found.how) == (SHIP, "", how)
 
@@ -66,13 +66,13 @@ def test_the_only_object_is_found_and_where_it_stood_is_told(text: str, how: str
         ("[" * 100_000, "no JSON object: it is nested too deep"),
     ],
 )
-def test_anything_else_is_a_fault_that_says_what_was_there(text: str, fault: str) -> None:
+def test_any_other_text_is_a_fault_with_its_content(text: str, fault: str) -> None:
     found = find_object(text)
     assert found.value is None
     assert fault in found.fault
 
 
-def test_a_name_that_is_told_twice_with_one_value_is_one() -> None:
+def test_a_repeated_name_with_an_equal_value_is_accepted() -> None:
     assert find_object('{"step": {"a": 1, "b": 2}, "step": {"b": 2, "a": 1}}').value == {"step": {"a": 1, "b": 2}}
 
 
@@ -86,7 +86,7 @@ def test_a_name_that_is_told_twice_with_one_value_is_one() -> None:
         ((G, "and so on"), None, "no JSON object"),
     ],
 )
-def test_several_texts_must_hold_the_same(texts: tuple[str, ...], value: Any, said: str) -> None:
+def test_several_texts_must_hold_the_same_object(texts: tuple[str, ...], value: Any, said: str) -> None:
     found = the_one([find_object(text) for text in texts])
     assert found.value == value
     assert said in (found.how if value else found.fault)

@@ -1,4 +1,4 @@
-"""What stores say of their agents, and what others take of that."""
+"""Announcements between stores: the agents described outside, and the agents accepted from a neighbour."""
 
 from datetime import timedelta
 from typing import Any
@@ -36,20 +36,20 @@ def tool(name: str = "tool", **changes: Any) -> Registration:
     return replace(agent(name, "work.asked", events=((EventRole.TAKES, ASKED),)), **changes)
 
 
-def said(
+def announcement(
     *living: Registration, tenant: str | None = None, left: tuple[str, ...] = (), silent: timedelta = SILENT
 ) -> Announcement:
     return Announcement("there", tenant, tuple(AnnouncedAgent(one, silent) for one in living), left)
 
 
-def taken(heard: AnnouncementOutcome) -> list[str]:
+def accepted_agents(heard: AnnouncementOutcome) -> list[str]:
     return [one.registration.agent for one in (*heard.registered, *heard.alive)]
 
 
-# What is said
+# Announcements sent
 
 
-def test_only_the_requests_that_an_agent_takes_are_told() -> None:
+def test_an_announcement_names_only_the_requests_an_agent_takes() -> None:
     events = (
         (EventRole.TAKES, ASKED),
         (EventRole.TAKES_AS_GOAL, EventDefinition(event_name="goal.given")),
@@ -63,11 +63,11 @@ def test_only_the_requests_that_an_agent_takes_are_told() -> None:
 
 
 @pytest.mark.parametrize("events", [(), ((EventRole.MAKES, PAID),), ((EventRole.TAKES, PAID),)])
-def test_an_agent_that_takes_no_request_is_not_told_of(events: tuple[tuple[EventRole, EventDefinition], ...]) -> None:
+def test_an_agent_without_requests_is_not_announced(events: tuple[tuple[EventRole, EventDefinition], ...]) -> None:
     assert describe_outside(agent("ear", "*", events=events)) is None
 
 
-def test_who_must_approve_is_not_told_since_they_are_asked_where_it_lives() -> None:
+def test_an_announcement_leaves_out_approvers_since_the_home_store_asks_them() -> None:
     able = AgentCapability(task_name="working", consumed_event=HELD, produced_events=(PAID,))
     told = describe_outside(tool(events=((EventRole.TAKES, HELD),), capabilities=(able, "by name only")))
     assert told is not None
@@ -78,7 +78,7 @@ def test_who_must_approve_is_not_told_since_they_are_asked_where_it_lives() -> N
     assert (described.consumed_event.approval, described.produced_events) == (None, ())
 
 
-def test_each_tenant_has_an_announcement_of_its_own_and_agents_of_others_are_not_ours_to_announce() -> None:
+def test_each_tenant_has_one_announcement_and_agents_of_other_stores_are_left_out() -> None:
     known = [(tool("shared"), SILENT), (tool("ours", tenant_id="acme"), SILENT), (tool("far", store="far"), SILENT)]
     found = announce("here", known, [tool("gone", tenant_id="acme"), tool("far too", store="far")], asks=True)
     assert {one.tenant_id: ([a.registration.agent for a in one.living], one.left) for one in found} == {
@@ -89,11 +89,11 @@ def test_each_tenant_has_an_announcement_of_its_own_and_agents_of_others_are_not
 
 
 @pytest.mark.parametrize(("asks", "count"), [(True, 1), (False, 0)])
-def test_a_store_without_agents_says_nothing_but_may_ask(asks: bool, count: int) -> None:
+def test_a_store_without_agents_announces_only_to_ask(asks: bool, count: int) -> None:
     assert len(announce("here", [], asks=asks)) == count
 
 
-# What is taken
+# Announcements received
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,19 @@ def test_a_store_without_agents_says_nothing_but_may_ask(asks: bool, count: int)
         (KnownAgent(tool(store="earlier"), lives=True), False),
         (KnownAgent(tool(store="earlier"), lives=False), True),
     ],
-    ids=["new", "known", "back", "here", "here and silent", "of an earlier store", "of one that is gone"],
+    ids=["new", "known", "back", "here", "here and silent", "of an earlier store", "of a silent earlier store"],
 )
-def test_a_name_is_whose_it_was_first(known: KnownAgent | None, is_taken: bool) -> None:
-    heard = hear(said(tool()), {"tool": known} if known else {}, 0)
-    assert (taken(heard), [name for name, _ in heard.refused]) == ((["tool"], []) if is_taken else ([], ["tool"]))
+def test_a_name_stays_with_its_first_store_while_an_agent_lives(known: KnownAgent | None, is_taken: bool) -> None:
+    heard = hear(announcement(tool()), {"tool": known} if known else {}, 0)
+    assert (accepted_agents(heard), [name for name, _ in heard.refused]) == (
+        (["tool"], []) if is_taken else ([], ["tool"])
+    )
 
 
 @pytest.mark.parametrize("name", ["", CLIENT, SYSTEM, mailbox_of("here")])
-def test_nobody_is_called_as_no_agent_can_be(name: str) -> None:
-    heard = hear(said(tool(name)), {}, 0)
-    assert (taken(heard), len(heard.refused)) == ([], 1)
+def test_an_agent_with_a_reserved_name_is_refused(name: str) -> None:
+    heard = hear(announcement(tool(name)), {}, 0)
+    assert (accepted_agents(heard), len(heard.refused)) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -130,35 +132,37 @@ def test_nobody_is_called_as_no_agent_can_be(name: str) -> None:
         (None, "acme", False),
     ],
 )
-def test_an_agent_is_of_the_tenant_that_it_is_announced_for(tenant: str | None, of: str | None, is_taken: bool) -> None:
-    assert bool(taken(hear(said(tool(tenant_id=of), tenant=tenant), {}, 0))) is is_taken
+def test_an_agent_of_another_tenant_than_its_announcement_is_not_accepted(
+    tenant: str | None, of: str | None, is_taken: bool
+) -> None:
+    assert bool(accepted_agents(hear(announcement(tool(tenant_id=of), tenant=tenant), {}, 0))) is is_taken
 
 
 @pytest.mark.parametrize("claimed", ["", "here", "elsewhere"])
-def test_an_agent_lives_in_the_store_that_announces_it_whatever_it_says(claimed: str) -> None:
-    (one,) = hear(said(tool(store=claimed)), {}, 0).registered
+def test_the_store_of_an_agent_is_the_announcing_store(claimed: str) -> None:
+    (one,) = hear(announcement(tool(store=claimed)), {}, 0).registered
     assert one.registration.store == "there"
 
 
-def test_what_should_not_have_been_said_is_not_taken() -> None:
-    (one,) = hear(said(tool(events=((EventRole.TAKES, HELD), (EventRole.MAKES, PAID)))), {}, 0).registered
+def test_approvals_and_made_events_in_an_announcement_are_dropped() -> None:
+    (one,) = hear(announcement(tool(events=((EventRole.TAKES, HELD), (EventRole.MAKES, PAID)))), {}, 0).registered
     assert one.registration == tool(store="there")
 
 
 @pytest.mark.parametrize(
     ("silent", "expected"), [(timedelta(-9), [timedelta(0)]), (SILENT, [SILENT]), (AGENT_GONE_AFTER, [])]
 )
-def test_silence_counts_from_when_it_began_and_one_that_is_gone_is_none(
+def test_silence_is_never_negative_and_an_agent_beyond_the_limit_is_gone(
     silent: timedelta, expected: list[timedelta]
 ) -> None:
-    assert [one.silent for one in hear(said(tool(), silent=silent), {}, 0).registered] == expected
+    assert [one.silent for one in hear(announcement(tool(), silent=silent), {}, 0).registered] == expected
 
 
-def test_one_that_is_as_it_was_is_alive_and_no_more() -> None:
+def test_an_unchanged_agent_counts_as_alive_and_is_not_registered_again() -> None:
     before = tool(store="there")
-    heard = hear(said(tool()), {"tool": KnownAgent(before, lives=True)}, 0)
+    heard = hear(announcement(tool()), {"tool": KnownAgent(before, lives=True)}, 0)
     assert (heard.registered, [one.registration for one in heard.alive]) == ([], [before])
-    changed = hear(said(tool(description="more")), {"tool": KnownAgent(before, lives=True)}, 0)
+    changed = hear(announcement(tool(description="more")), {"tool": KnownAgent(before, lives=True)}, 0)
     assert (len(changed.registered), changed.alive) == (1, [])
 
 
@@ -171,12 +175,14 @@ def test_one_that_is_as_it_was_is_alive_and_no_more() -> None:
         (tool(), None, []),
     ],
 )
-def test_a_store_lets_its_own_leave_alone(known: Registration, tenant: str | None, left: list[str]) -> None:
-    gone = hear(said(tenant=tenant, left=("tool", "nobody")), {"tool": KnownAgent(known, lives=True)}, 0)
+def test_a_store_removes_only_its_own_agents_of_its_tenant(
+    known: Registration, tenant: str | None, left: list[str]
+) -> None:
+    gone = hear(announcement(tenant=tenant, left=("tool", "nobody")), {"tool": KnownAgent(known, lives=True)}, 0)
     assert gone.left == left
 
 
-def test_a_store_has_so_many_agents_and_no_more() -> None:
+def test_a_store_beyond_the_limit_of_agents_registers_no_new_one() -> None:
     known = {"old": KnownAgent(tool("old", store="there"), lives=False)}
-    heard = hear(said(tool("one"), tool("two"), tool("old")), known, MOST_AGENTS - 1)
-    assert (taken(heard), [name for name, _ in heard.refused]) == (["one", "old"], ["two"])
+    heard = hear(announcement(tool("one"), tool("two"), tool("old")), known, MOST_AGENTS - 1)
+    assert (accepted_agents(heard), [name for name, _ in heard.refused]) == (["one", "old"], ["two"])

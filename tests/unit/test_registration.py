@@ -1,4 +1,4 @@
-"""What may be registered, declared and deregistered."""
+"""Registration, declaration and deregistration of agents and events."""
 
 from datetime import timedelta
 
@@ -36,20 +36,20 @@ OTHER_A = A.model_copy(update={"payload_schema": {"type": "string"}})
     ("seconds", "has_left", "live", "back"),
     [(GONE - 1, False, True, False), (GONE, False, False, True), (1, True, False, False), (GONE, True, False, False)],
 )
-def test_an_agent_lives_while_its_heart_beats_and_comes_back_from_silence_but_not_from_leaving(
+def test_an_agent_lives_by_its_heartbeat_and_returns_after_silence_but_not_after_leaving(
     seconds: float, has_left: bool, live: bool, back: bool
 ) -> None:
     assert is_live(NOW, later(seconds), has_left=has_left) is live
     assert comes_back(NOW, later(seconds), has_left=has_left) is back
 
 
-def test_a_version_stands_for_one_content_and_a_description_is_none() -> None:
+def test_a_version_stands_for_one_content_apart_from_its_description() -> None:
     check_content(agent("two"), A.model_copy(update={"description": "new"}), content_of(A), "one")
     with pytest.raises(ConfigError, match=r"two registers 'a'.*'1'.*than one did.*new version"):
         check_content(agent("two"), OTHER_A, content_of(A), "one")
 
 
-def test_events_have_one_order_and_those_of_the_gone_are_left_out_when_only_the_living_count() -> None:
+def test_events_have_one_order_and_those_of_gone_agents_can_be_left_out() -> None:
     first = agent("z", events=((EventRole.TAKES, B), (EventRole.TAKES, A)))
     second = agent("m", events=((EventRole.TAKES, A),))
     for rows in ([(first, True), (second, False)], [(second, False), (first, True)]):
@@ -75,7 +75,7 @@ BIG = Approval(when="payload.amount > 100", approvers=("cfo",))
         (None, None, "pa", None),
     ],
 )
-def test_an_event_belongs_to_who_first_took_it_and_a_later_taker_may_add_a_condition_and_loosen_none(
+def test_the_first_taker_owns_an_event_and_a_later_one_may_only_add_conditions(
     first: Approval | None, second: Approval | None, living: str, needed: Approval | None
 ) -> None:
     pay, aa = (
@@ -87,14 +87,14 @@ def test_an_event_belongs_to_who_first_took_it_and_a_later_taker_may_add_a_condi
     assert {one.definition.approval for one in found} == {needed}
 
 
-def test_what_is_declared_replaces_what_was_made_under_that_name_and_changes_nothing_when_it_is_known() -> None:
+def test_a_declaration_replaces_a_made_event_and_a_known_one_changes_nothing() -> None:
     one = agent("shop", events=((EventRole.MAKES, A), (EventRole.TAKES, A)))
     assert with_made(one, A) is None
     changed = with_made(one, OTHER_A)
     assert changed == replace(one, events=((EventRole.TAKES, A), (EventRole.MAKES, OTHER_A)))
 
 
-def test_a_definition_goes_over_to_another_agent_that_names_it() -> None:
+def test_a_definition_passes_to_another_agent_that_names_it() -> None:
     capable = AgentCapability(task_name="t", consumed_event=A, produced_events=(B,))
     other = replace(agent("heir", tenant="x"), capabilities=(capable, "by name only"))
     assert list(definitions_of(other)) == [A, B]
@@ -114,7 +114,7 @@ def test_a_definition_goes_over_to_another_agent_that_names_it() -> None:
         (Needs(awaited=("p-1", "a")), False, "plan p-1 waits for 'a'"),
     ],
 )
-def test_who_is_still_needed_is_not_deregistered(needs: Needs, lives: bool, why: str) -> None:
+def test_an_agent_still_needed_is_not_deregistered(needs: Needs, lives: bool, why: str) -> None:
     with pytest.raises(LocalProtocolError, match=f"shop cannot be deregistered: {why}"):
         check_deregistering("shop", needs, lives=lives)
     check_deregistering("shop", Needs(), lives=False)
