@@ -1,1 +1,1 @@
-"""What the platform costs, beside what others cost. `README.md` says how to read it; `python -m bench.run` runs it."""
+"""The costs of the platform beside those of rivals. `README.md` explains them; `python -m bench.run` measures."""

@@ -1,10 +1,10 @@
-"""Print what asking a model costs this machine, as one JSON line.
+"""Print the cost of a model call on this machine, as one JSON line.
 
     python bench/ask.py [--events 200] [--asks 50]
 
-The model answers from another process, on loopback. Milliseconds are of this process's CPU, the median of each ask;
-ratios are to litellm alone and to httpx alone, which send the same body. `start` is the CPU of a whole process, from
-its beginning to its first answer; `nothing` is one that does not ask, which is no part of that ratio.
+The model answers from another process, on loopback. Milliseconds are of this process's CPU, the median of each call;
+ratios are to litellm alone and to httpx alone, with the same body. `start` is the CPU of a whole process, from its
+beginning to its first answer; `nothing` is a process without a call, outside of this ratio.
 """
 
 import argparse
@@ -118,7 +118,7 @@ async def compare(url: str, events: int, asks: int) -> dict[str, float]:
 
 
 def start(url: str, way: str) -> float:
-    """Return the CPU seconds of a process that asks once; the faster of two, as the first one may have to compile."""
+    """Return the CPU seconds of a process with one call; the faster of two, as the first one may have to compile."""
     found: list[float] = []
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

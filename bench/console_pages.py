@@ -1,7 +1,7 @@
-"""What each page of the console costs among many open questions and plans: CPU, and bytes.
+"""The cost of each page of the console among many open questions and plans: CPU, and bytes.
 
-Prints one JSON line: by page, the median of the milliseconds of CPU that its answer takes, the client's part included,
-and its kilobytes. One plan and one question are made as they always are; the others are copies of their rows.
+Prints one JSON line: by page, the median milliseconds of CPU for its answer, the client's part included, and its
+kilobytes. One plan and one question are real; the others are copies of their rows.
 
     python -m bench.console_pages                          10,000 questions, 100,000 plans, 500 decisions
     python -m bench.console_pages '{"questions": 10}'      with other sizes: questions, plans, decisions, times
@@ -58,7 +58,7 @@ async def measure(folder: Path, questions: int, plans: int, decisions: int, time
 async def cost_of(client: httpx.AsyncClient, path: str, times: int) -> Cost:
     spent: list[float] = []
     size = 0
-    for _ in range(times + 1):  # the first one makes templates, and counts for nothing
+    for _ in range(times + 1):  # the first one compiles templates, and is not counted
         with Lap() as lap:
             answer = await client.get(path)
         if answer.status_code != httpx.codes.OK.value:
@@ -69,7 +69,7 @@ async def cost_of(client: httpx.AsyncClient, path: str, times: int) -> Cost:
 
 
 async def begin(folder: Path, decisions: int) -> tuple[str, str, str]:
-    """Return a plan of so many decisions, one that waits for an approval, and the question about that."""
+    """Return a plan with this number of decisions, a plan waiting for an approval, and its question."""
     async with Platform(store_url(folder)) as platform:
         await platform.start(desk(), *paying(), counting(count_to(decisions)))
         await count(platform, "long")
@@ -82,7 +82,7 @@ async def begin(folder: Path, decisions: int) -> tuple[str, str, str]:
 
 
 def multiply(file: Path, plan_id: str, wait_id: str, waiting: int, others: int) -> None:
-    """Copy a plan with its question so often, and so often as one that has ended."""
+    """Copy a plan with its question this often, and as an ended plan."""
     with sqlite3.connect(file) as db:
         for table, key, copies in (
             ("plan", "plan_id = :plan", waiting + others),

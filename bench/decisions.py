@@ -1,12 +1,11 @@
 """Cost of a decision among N events: tokens of its request, and the time from a goal to its result.
 
 A plan publishes nothing and completes with its first decision, given by a script, so only our own work is measured.
-The events have ten fields, like requests of real agents; half of a request is their schemas. Of tokens, four
-characters are one. `same` is the share of the second decision's request that is, byte for byte, the beginning of the
-first one's: a provider need not read it again. `shared` is the share of a first decision's request that is the
-beginning of that of another plan of the same planner with another goal: schema, system, user. `over_http_ms` is from
-the goal to its result where a server on this machine gives that decision, by OpenAI's wire format. Prints one JSON
-line.
+The events have ten fields, like requests of real agents; half of a request is their schemas. Four characters count as
+one token. `same` is the share of the second decision's request equal, byte for byte, to the beginning of the first
+one's: a provider need not read it again. `shared` is the share of a first decision's request equal to the beginning of
+another plan's, of the same planner with another goal: schema, system, user. `over_http_ms` is the time from the goal to
+its result with the decision of a server on this machine, in OpenAI's wire format. Prints one JSON line.
 
     python bench/decisions.py [EVENTS ...]
 """
@@ -45,7 +44,7 @@ def tools(count: int) -> list[Tool]:
 
 
 def spell_request(question: ModelQuestion) -> list[str]:
-    """Return a request in the order in which a provider reads it."""
+    """Return a request in a provider's order of reading."""
     schema = json.dumps(question.schema, separators=(",", ":"))
     return [schema, *(message.content for message in question.messages)]
 

@@ -1,13 +1,13 @@
-"""Print what work costs in a database on PostgreSQL that has grown, of what it costs in one with a thousandth of it, as
-one JSON line.
+"""Print the cost of work in a grown PostgreSQL database, relative to one with a thousandth of its rows, as one JSON
+line.
 
     make grown ARGS="--plans 100000 --rounds 30"
 
-One plan is brought to wait for an approval by the platform itself, and its rows are multiplied in the server with other
-ids: by default 100,000 open plans and about 1,000,000 events, and a thousandth of both in the database beside it. Then
-each kind of work is done in turn in the one and in the other, so that whatever else the machine does meets both. A
-ratio is that of medians, in milliseconds by the clock; `flat` are those up to 1.5. The server comes from the wheel of
-the tests and stores nothing for good.
+The platform itself brings one plan to wait for an approval, and its rows are multiplied in the server with other ids:
+by default 100,000 open plans and about 1,000,000 events, and a thousandth of both in the database beside it. Then each
+kind of work is done in turns in both, so other load on the machine affects both. A ratio is that of medians, in
+milliseconds by the clock; `flat` are those up to 1.5. The server comes from the wheel of the tests and stores nothing
+permanently.
 """
 
 import argparse
@@ -27,19 +27,19 @@ from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, Platform
 from soorma_ai.api.server.tenant_stats import TENANT_STATS
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 
-# The server of the tests has less, since there are many of it.
+# The tests' servers have less, since there are many of them.
 SETTINGS = {"shared_buffers": "256MB"}
 THOUSANDTH = 1000
 BOUND = 1.5
 REQUESTS = 4
 LEASE = timedelta(seconds=30)
-# What is no plan's own, or is the same for all plans.
+# Tables of no plan, or with the same rows for all plans.
 SHARED = {
     *("meta", "store", "agent", "definition", "taking", "prompt_part", "session", "shelf", "memo", "memo_word"),
     *("memo_length", "memo_total", "memo_signs", "memo_numbers", "audit", "api_key", "forgetting", "access"),
 }
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
-# No text of a plan has it.
+# Absent from every text of a plan.
 BEGINS = "\u241e"
 NUMBERS = """
     SELECT pg_get_serial_sequence('soorma.' || table_name, column_name) FROM information_schema.columns
@@ -49,7 +49,7 @@ Figures = dict[str, list[float]]
 
 
 def agents() -> tuple[ChoreographyPlanner, Tool, Tool]:
-    """Return a planner that asks for some things and then for a payment, which a person has to approve."""
+    """Return a planner with some requests and then a payment, held for a person's approval."""
 
     def decide(question: Any) -> Any:
         told = question.messages[1].content.split("Events you can publish")[0]
@@ -70,7 +70,7 @@ def agents() -> tuple[ChoreographyPlanner, Tool, Tool]:
 
 
 def idle() -> Tool:
-    """Return one that registers and is then away, for whom deliveries wait."""
+    """Return a tool that registers and leaves, so its deliveries wait."""
     tool = Tool("idle")
 
     @tool.on_invoke("idle.asked")
@@ -81,7 +81,7 @@ def idle() -> Tool:
 
 
 async def park(url: str) -> None:
-    """Leave one plan that waits for an approval."""
+    """Leave one plan waiting for an approval."""
     async with Platform(url) as platform:
         await platform.start(idle())
     async with Platform(url) as platform:
@@ -91,7 +91,7 @@ async def park(url: str) -> None:
 
 
 def multiply(url: str, times: int) -> dict[str, int]:
-    """Multiply the rows as who owns them, and return how many there are now, by table. Whose a row is, is copied."""
+    """Multiply the rows as their owner, and return their new counts by table. The tenant of a row is copied."""
     session = "-c search_path=soorma -c session_replication_role=replica"
     with psycopg.connect(as_role(url, OWNER), autocommit=True, options=session) as db:
         tables = [name for (name,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'")]
@@ -118,8 +118,8 @@ def _columns(db: psycopg.Connection, table: str) -> dict[str, str]:
 
 
 def _statement(db: psycopg.Connection, table: str, times: int, counts: dict[str, int]) -> str:
-    """Other ids begin with the number of their plan, and other places follow one another. Where an id begins is found
-    once, since that takes longer than all else."""
+    """Copy the rows of a table with new ids, made with the number of their plan, and new places in sequence. The
+    position of an id is found once, since it takes longer than all else."""
     found: list[str] = []
     spelled: list[str] = []
     columns = _columns(db, table)
@@ -152,7 +152,7 @@ class Bench:
             self._note("start-up", began)
 
     async def sweep(self, platform: Platform) -> None:
-        """Look through all open plans, as each process does once a minute beside its work: that grows with them."""
+        """Look through all open plans, as each process does once a minute beside its work: the cost grows with them."""
         await self._time("sweep", lambda: platform.services.store.queue.sweep(platform.services.clock.now()))
 
     async def round(self, number: int, platform: Platform) -> None:
@@ -173,7 +173,7 @@ class Bench:
         self.figures.setdefault(what, []).append((perf_counter() - began) * 1000)
 
 
-def grown(server: Server, times: int) -> tuple[str, dict[str, int]]:
+def build_database(server: Server, times: int) -> tuple[str, dict[str, int]]:
     url = server.database()
     asyncio.run(park(url))
     return url, multiply(url, times - 1)
@@ -199,7 +199,10 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=30)
     given = options.parse_args()
     with serving(SETTINGS) as server:
-        (small, _), (large, rows) = grown(server, max(1, given.plans // THOUSANDTH)), grown(server, given.plans)
+        (small, _), (large, rows) = (
+            build_database(server, max(1, given.plans // THOUSANDTH)),
+            build_database(server, given.plans),
+        )
         both = Bench(small), Bench(large)
 
         asyncio.run(measure(both, given.rounds))

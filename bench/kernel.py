@@ -1,5 +1,5 @@
 """A bare kernel, the floor under a request: the same tables, envelopes and schema checks in the same two transactions,
-and nothing else. It has no handlers of others, no limits, no recovery, no second connection and no thread.
+and nothing else. It has no foreign handlers, no limits, no recovery, no second connection and no thread.
 
 A unit is `per` requests with their replies.
 """
@@ -37,7 +37,7 @@ MEET = "UPDATE expectation SET status = 'met', closed_at = ?, met_by = ? WHERE i
 
 
 class Kernel:
-    """Requests of one process; what is written in one turn of its loop shares a commit."""
+    """Requests of one process; the writes of one turn of its loop share a commit."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
@@ -94,7 +94,7 @@ class Kernel:
             raise ValueError(f"{value!r} does not fit")
 
     def _send(self, asked: EventEnvelope) -> int:
-        """Store a request, what waits for its reply, and its delivery, which is leased at once."""
+        """Store a request, its expectation of a reply, and its delivery, leased at once."""
         now = asked.time.timestamp()
         body = json.dumps({"id": asked.id, "subject": asked.type, "deadline": now + LEASE_SECONDS, "others": []})
         seq = self._insert(asked)

@@ -1,6 +1,6 @@
-"""The least that decides by a model: the same requests, each sent, its answer read, its tool called, a row committed.
+"""The minimal loop with a model: the same requests, each sent, its answer read, its tool called, a row committed.
 
-Nothing is checked, and nothing goes on after a kill. What is sent was recorded before from a plan of ours.
+Nothing is checked, and nothing survives a kill. The requests are recordings of a plan of ours.
 """
 
 import json
@@ -25,8 +25,8 @@ Ask = Callable[[int], Awaitable[Any]]
 
 
 async def measure(folder: Path, *, by: str, plans: int, steps: int) -> Figures:
-    """`by` is "httpx", which sends the bodies as they were, or "adapter", which makes them as our planner has them
-    made. A unit is a step, of which a plan asks once more than it has."""
+    """`by` is "httpx", with the bodies unchanged, or "adapter", with bodies made by our planner's adapter. A unit is a
+    step; a plan has one more request than steps."""
     questions = await record_questions(folder, steps)
     with running(steps) as url:
         reasoner = LiteLLMReasoner(MODEL, api_base=url, api_key="none", price=PRICE)
@@ -48,7 +48,7 @@ async def measure(folder: Path, *, by: str, plans: int, steps: int) -> Figures:
 
 
 async def record_questions(folder: Path, steps: int) -> list[ModelQuestion]:
-    """Return what a plan of so many steps asks its model, to its last question."""
+    """Return the questions of a plan with this number of steps, up to its last one."""
     asked: list[ModelQuestion] = []
     reasoner = count_to(steps, lambda _, question: asked.append(question))
     async with Platform(store_url(folder, "memory")) as platform:

@@ -1,11 +1,11 @@
-"""Measure how many events a second several processes handle over one PostgreSQL database.
+"""Measure the events per second of several processes over one PostgreSQL database.
 
     make bench-processes                            all of it; ARGS="--events 300 --grid 1x1,16x4"
 
-A tool's requests stand in its line, and so many hands in so many processes handle them, each with its reply. All that
-the processes said to the server is kept and said once more, by the same driver to the same server, from the same
-database: that is the bare loop. It has as many connections as there were processes, and no Python between. Without the
-lock that all who write take, it says what the server could do at most.
+Requests wait in the line of a tool, and a number of workers in a number of processes handle them, each with its reply.
+All messages of the processes to the server are kept and sent once more, by the same driver to the same server, from the
+same database: this is the bare loop. It has one connection for each process, and no Python between. Without the lock of
+all writers, it shows the maximum of the server.
 """
 
 import argparse
@@ -34,14 +34,14 @@ from tests.postgres_server import Server, serving
 
 EVENTS = 1_000
 GRID = "1x1,4x1,4x2,16x1,16x2,16x4"
-# As a server is that keeps what it has committed.
+# Like a server with durable commits.
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "autovacuum": "on"}
 AT_ONCE = 100
 
 
 @dataclass
 class Transaction:
-    """What was said from a BEGIN to its end, with when it began, had its lock, and ended."""
+    """The messages from a BEGIN to its end, with the moments of its begin, its lock and its end."""
 
     began: float
     locked: float = 0.0
@@ -74,7 +74,7 @@ class Found:
 
 
 class Recording(psycopg.Cursor[Any]):
-    """Keeps what is said to the server, by transactions."""
+    """Keeps the messages to the server, by transactions."""
 
     kept: list[Transaction] = []  # noqa: RUF012
 
@@ -108,7 +108,7 @@ def _bytes(query: str | bytes) -> bytes:
 
 
 async def work(url: str, hands: int, kept: Path) -> None:
-    """Handle until nothing more is to be read, then write down what was said."""
+    """Handle until the queue is empty, then write down the messages."""
     plain = connection.connect
 
     def recorded(url: str, *, is_house: bool = False) -> psycopg.Connection:
@@ -126,7 +126,7 @@ async def work(url: str, hands: int, kept: Path) -> None:
 
 
 async def fill(url: str, count: int) -> None:
-    """Put so many requests into the line of the tool, each with whom it is to be answered to."""
+    """Put a number of requests into the line of the tool, each with its sender."""
     store, now = PostgresStore(url, ALL_FEATURES), datetime.now(UTC)
     await store.open(now)
     await store.registry.register([desk().registration()], now)
@@ -178,7 +178,7 @@ def measure(server: Server, events: int, workers: int, processes: int) -> Found:
 
 
 def _until_done(url: str, events: int) -> tuple[float, float]:
-    """Return when a tenth was handled, and when nine tenths were."""
+    """Return the moments of the first tenth and of nine tenths handled."""
     with connection.connect(url, is_house=True) as looking:
         while True:
             found = looking.execute("SELECT ended_at FROM soorma.inbox WHERE state = 'done' ORDER BY 1").fetchall()
@@ -188,7 +188,7 @@ def _until_done(url: str, events: int) -> tuple[float, float]:
 
 
 def _say_again(url: str, said: Sequence[Transaction], window: tuple[float, float], connections: int) -> float:
-    """Return the seconds that the transactions of this window took, among all that were said."""
+    """Return the seconds for the transactions of this window, among all of them."""
     left, times, taking = iter(said), list[float](), threading.Lock()
 
     def talk() -> None:
@@ -202,7 +202,7 @@ def _say_again(url: str, said: Sequence[Transaction], window: tuple[float, float
                         times.append(time.time())
                 try:
                     _say(raw, one)
-                except psycopg.Error:  # it met another, which it did not where it was first said
+                except psycopg.Error:  # a conflict with another one, absent in the original run
                     raw.execute("ROLLBACK")
 
     threads = [threading.Thread(target=talk) for _ in range(connections)]

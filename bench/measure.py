@@ -1,4 +1,4 @@
-"""What a measured program tells of itself. Nothing but the standard library, since rivals' programs use it too."""
+"""The report of a measured program. It uses the standard library alone, since rivals' programs use it too."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-# `begin` and `end` are moments since the epoch, between which `units` of work were done; all else is per unit or has
-# its unit in its name.
+# `begin` and `end` are moments since the epoch around the `units` of work; all else is per unit or has its unit in its
+# name.
 Figures = dict[str, float]
 
 STATUS = Path("/proc/self/status")
@@ -28,7 +28,7 @@ class Lap:
         self.end = time.time()
 
     def per(self, units: float) -> Figures:
-        """Return milliseconds for each of so many units, and how many there were a second."""
+        """Return milliseconds per unit, and units per second."""
         return {
             "ms": self.wall * 1000 / units,
             "cpu_ms": self.cpu * 1000 / units,
@@ -40,7 +40,7 @@ class Lap:
 
 
 def anonymous_kb() -> float | None:
-    """Return the memory of this process that is no page of a file; None where the system does not tell it."""
+    """Return the anonymous memory of this process, without pages of files; None on a system without this figure."""
     lines = STATUS.read_text().splitlines() if STATUS.exists() else []
     return next((float(line.split()[1]) for line in lines if line.startswith("RssAnon")), None)
 

@@ -1,7 +1,7 @@
-"""How often what is kept is found again, how long that takes among ten thousand, and what a hundred thousand take.
+"""The recall of stored knowledge, the time of a search among ten thousand entries, and the disk of a hundred thousand.
 
 The folder holds `events.jsonl.gz` and `queries.jsonl.gz` as for `ranking.py`: each event's name, description and
-parameters are kept as knowledge, and a query counts by the part of its families among the first ten. Prints one JSON
+parameters are stored as knowledge, and a query counts by the share of its families among the first ten. Prints one JSON
 line.
 
     python bench/memories.py FOLDER
@@ -78,7 +78,7 @@ async def recall(store: SqliteStore, events: Sequence[Row], queries: Sequence[Ro
 
 
 async def speed(store: SqliteStore, queries: Sequence[Row]) -> dict[str, float]:
-    """Milliseconds of the CPU: another process's work is no part of it."""
+    """Return milliseconds of the CPU: another process's work is no part of them."""
     each = list[float]()
     for query in queries:
         begin = time.process_time()
@@ -92,7 +92,7 @@ def size_of(path: Path) -> int:
 
 
 async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float]:
-    """Bytes on disk for each, of each tenth part, and what keeping one takes."""
+    """Return the bytes on disk of each entry, by tenths, and the time to store one."""
     store, sizes, part = SqliteStore(path, ALL_FEATURES), [0], len(rows) // 10
     begin = time.process_time()
     for place in range(10):
@@ -111,7 +111,7 @@ async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float
 
 
 def vectors() -> dict[str, float]:
-    """Milliseconds to find ten among ten thousand random vectors, as it is done without a library of its own."""
+    """Return the milliseconds to find ten among ten thousand random vectors, without a vector library."""
     made = [vector_of([byte - 127.5 for byte in os.urandom(DIMENSIONS)]) for _ in range(MANY)]
     stored = [pack(vector) for vector in made]
     begin = time.process_time()

@@ -1,11 +1,11 @@
-"""Print what the HTTP API costs this machine, as one JSON line.
+"""Print the cost of the HTTP API on this machine, as one JSON line.
 
     python -m bench.over_socket [--calls 500] [--streams 1000]
 
 A submit over HTTP is compared with the same submit in the same process, and with the same body posted to a bare route
-of Starlette on the same server. Milliseconds are of the server's CPU, the median of five rounds that take turns. No
-agent runs, so a submit is all that is done. A stream's memory is what an open one adds to the server; all of them must
-then get one event. One token is used, and its rate is not limited.
+of Starlette on the same server. Milliseconds are of the server's CPU, the median of five rounds in turns. No agent
+runs, so a submit is all the work. A stream's memory is the growth of the server for an open one; all of them must then
+get one event. One token is used, and its rate is not limited.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def compare_submits(http: httpx.Client, calls: int) -> dict[str, float]:
 
 async def open_streams(port: int, count: int) -> dict[str, float]:
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
-        # The first ones load and make what all of them share.
+        # The first ones load and create the shared parts.
         first = [await _open(port) for _ in range(10)]
         before = (await http.get("/state")).json()
         streams = [await _open(port) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What grows with what, drawn: one PNG with a panel for each row that speaks of growth."""
+"""Growth, drawn: one PNG with a panel for each row about growth."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +12,16 @@ from bench.table import KERNEL, LANGGRAPH, OURS, Options, Program, kernel, langg
 
 FILE = Path(__file__).parent / "plots" / "growth.png"
 STEP_BYTES = 1_000
-# A rival's line where another panel has it, too, is of the same colour.
+# A rival's line has the same colour in every panel.
 BY_WORKER, BY_PLANNER = f"{OURS}, worker", f"{OURS}, planner"
 COLOURS = {OURS: "tab:blue", BY_WORKER: "tab:blue", BY_PLANNER: "tab:cyan", LANGGRAPH: "tab:orange", KERNEL: "tab:gray"}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """`lines` make the program that measures at a size. `bound` is drawn beside them: the most that is wanted.
+    """`lines` return the program to measure at a size. `bound` is drawn beside them: the wanted maximum.
 
-    `logarithmic` axes are named "x" and "y"; any other begins at nothing, if it is upright.
+    `logarithmic` axes are named "x" and "y"; any other upright axis begins at zero.
     """
 
     title: str
@@ -108,7 +108,7 @@ TINY: Options = {"plans": 1, "times": 1, "requests": 8, "near": 2}
 
 
 def draw(*, only_ours: bool, tiny: bool) -> None:
-    """Measure every panel at every size once, and draw them. Raise SystemExit where nothing can be drawn."""
+    """Measure every panel at every size once, and draw them. Raise SystemExit without a library to draw."""
     try:
         library: Any = import_module("matplotlib")
         library.use("Agg")

@@ -16,24 +16,24 @@ from bench.table import FSYNCS, Options, Program
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = ROOT / "bench" / ".rivals"
-# On the disk of the project: the folder for temporary files may be in memory, where nothing waits for a disk.
+# On the disk of the project: the folder for temporary files may be in memory, without waits for a disk.
 FOLDERS = ROOT / "bench" / ".runs"
 PATIENCE = 900
-# With the number of the thread before it, once there are several; a call that was interrupted is written twice.
+# With the number of the thread before it, for several threads; an interrupted call is written twice.
 _SYNC = re.compile(r"^(?:\d+ +)?(\d+\.\d+) f(?:data)?sync\(", re.MULTILINE)
 _STRACE = ("strace", "-f", "-ttt", "-e", "trace=fsync,fdatasync", "-o")
-# It stops a program at these calls only, where it is new enough to know how.
+# It stops a program at these calls only, in versions with this option.
 _FAST_STRACE = ("strace", "--seccomp-bpf", *_STRACE[1:])
 
 
-class Failed(Exception):
-    """A program that told no figures."""
+class ProgramFailed(Exception):
+    """A program without figures."""
 
 
 def run(program: Program, sizes: Options, trace: Path | None = None) -> Figures:
-    """Run a program once, and return what it tells. Raise Failed.
+    """Run a program once, and return its figures. Raise ProgramFailed.
 
-    Of `sizes` those count that it has, instead of its own. Where `trace` is a path its syncs go there.
+    `sizes` replace those options that the program has. With a path in `trace` its syncs are written there.
     """
     options = {name: sizes.get(name, value) for name, value in program.options.items()}
     FOLDERS.mkdir(exist_ok=True)
@@ -45,16 +45,16 @@ def run(program: Program, sizes: Options, trace: Path | None = None) -> Figures:
                 traced, check=False, capture_output=True, text=True, cwd=ROOT, env=_environment(), timeout=PATIENCE
             )
         except subprocess.TimeoutExpired as error:
-            raise Failed(f"{program.module} {options} had not ended after {PATIENCE} s") from error
+            raise ProgramFailed(f"{program.module} {options} had not ended after {PATIENCE} s") from error
     if ended.returncode:
         said = "\n".join(ended.stderr.strip().splitlines()[-8:])
-        raise Failed(f"{program.module} {options} ended with {ended.returncode}:\n{said}")
+        raise ProgramFailed(f"{program.module} {options} ended with {ended.returncode}:\n{said}")
     figures: Figures = json.loads(ended.stdout.splitlines()[-1])
     return figures
 
 
 def count_fsyncs(program: Program, sizes: Options) -> Figures:
-    """Return the syncs of a unit, by a run whose times do not count; nothing where they cannot be seen."""
+    """Return the syncs of a unit, by a run with its times ignored; empty without strace."""
     if not tracer():
         return {}
     with tempfile.TemporaryDirectory() as folder:
@@ -65,14 +65,14 @@ def count_fsyncs(program: Program, sizes: Options) -> Figures:
 
 
 def syncs_between(trace: str, begin: float, end: float) -> int:
-    """Count the calls in what strace wrote that began between two moments since the epoch."""
+    """Count the calls in strace's output with a begin between two moments since the epoch."""
     moments = (float(found[1]) for found in _SYNC.finditer(trace))
     return sum(begin <= moment <= end for moment in moments)
 
 
 @cache
 def tracer() -> tuple[str, ...]:
-    """Return how strace is called, whose output file comes next; nothing where it is not here, or not allowed."""
+    """Return the command of strace, up to its output file; empty if it is missing or not allowed."""
     ways = (_FAST_STRACE, _STRACE) if shutil.which(_STRACE[0]) else ()
     tries = ((way, subprocess.run([*way, os.devnull, "true"], check=False, capture_output=True)) for way in ways)
     return next((way for way, tried in tries if tried.returncode == 0), ())
@@ -80,7 +80,7 @@ def tracer() -> tuple[str, ...]:
 
 @cache
 def python_of(rival: str | None) -> Path:
-    """Return the interpreter of a rival's environment, which is made if it is not there or its versions are others."""
+    """Return the interpreter of a rival's environment, created if it is missing or has other versions."""
     if rival is None:
         return Path(sys.executable)
     wanted = ROOT / "bench" / "rivals" / f"{rival}.txt"
@@ -96,7 +96,7 @@ def python_of(rival: str | None) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which nothing of ours is set, nobody calls home, and a module is compiled once, as it is
-    where programs are started by people."""
+    """Return an environment without our settings and without telemetry, with modules compiled once, as for programs
+    started by people."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SOORMA_", "LANG", "OPENAI_"))}
     return {**kept, "LANG": "C.UTF-8", "DO_NOT_TRACK": "1", "PYTHONDONTWRITEBYTECODE": ""}

@@ -1,4 +1,4 @@
-"""Real tokens of the prompt of a decision after many steps, and its part that stays from one decision to the next.
+"""Real tokens of the prompt of a decision after many steps, and the share unchanged from one decision to the next.
 
 Tokens are those of the tokenizer inside litellm (cl100k). Prints one JSON line.
 

@@ -1,10 +1,9 @@
-"""How often the right event is among those that a planner is shown as lines, and how long ranking 10,000 events takes.
+"""The recall of the right event among the lines shown to a planner, and the time to rank 10,000 events.
 
-The folder holds `events.jsonl.gz` and `queries.jsonl.gz`: events with the family of near-twins that each belongs to,
-and texts with the events that answer them. A query counts by the part of its families that the lines show, where a
-line is "name: description" and four characters are a token. The 10,000 are made of the events by giving each again
-under further names, so that every term has five times as many events. Halves are every other query: weights were
-tried out on the first. Prints one JSON line.
+The folder holds `events.jsonl.gz` and `queries.jsonl.gz`: events with their family of near-twins, and texts with the
+events for them. A query counts by the shown share of its families, where a line is "name: description" and four
+characters are a token. The 10,000 are the events repeated under further names, so every term has five times as many
+events. Halves are every other query: weights were tuned on the first. Prints one JSON line.
 
     python bench/ranking.py FOLDER
 """
@@ -40,7 +39,7 @@ def definition_of(row: Row) -> EventDefinition:
 
 
 def recall(rank: Rank, events: Sequence[Row], queries: Sequence[Row]) -> dict[int, float]:
-    """Return the mean part of a query's families that is shown, by the number of tokens that the lines may take."""
+    """Return the mean shown share of a query's families, by the number of tokens for the lines."""
     family = {row["name"]: row["family"] for row in events}
     tokens = {row["name"]: len(f"{row['name']}: {row['description']}\n") / 4 for row in events}
     parts: dict[int, list[float]] = {budget: [] for budget in BUDGETS}

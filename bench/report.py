@@ -1,4 +1,4 @@
-"""What was measured, as tables. Pure: figures in, Markdown out."""
+"""Measurements as tables. Pure: figures in, Markdown out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ Runs = Mapping[str, Sequence[Figures]]
 
 NOT_BESIDE = {"ms", "cpu_ms", FSYNCS, "begin", "end", "units"}
 NOT_COUNTED = "not counted"
-# Of interest where that is what is bounded; else it is the time by another name.
+# Shown only where bounded; otherwise it repeats the time.
 RATE = "per_s"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
@@ -35,14 +35,14 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def number(value: float) -> str:
-    """Return two or three digits that count; of a large one all that stand before the point."""
+    """Return two or three significant digits; of a large number all before the point."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
-def found(bound: Bound, runs: Runs) -> Spread | None:
-    """Return what a bound looks at: a figure, or in each round its ratio to another program's."""
+def value_of(bound: Bound, runs: Runs) -> Spread | None:
+    """Return the value of a bound: a figure, or in each round its ratio to another program's."""
     mine = [figures.get(bound.figure) for figures in runs.get(bound.who, ())]
     if not bound.of:
         return spread([value for value in mine if value is not None])
@@ -52,7 +52,7 @@ def found(bound: Bound, runs: Runs) -> Spread | None:
 
 
 def verdict(bound: Bound, value: Spread | None) -> str:
-    """Say whether the median is within the bound, and whether it comes to the aim."""
+    """Tell whether the median is within the bound, and whether it reaches the aim."""
     if value is None:
         return "not measured"
     if (value.middle > bound.limit) if bound.kind == "at most" else (value.middle < bound.limit):
@@ -67,12 +67,12 @@ def bounds_table(rows: Iterable[Row], measured: Mapping[str, Runs]) -> str:
     lines = ["| work | figure | found | of CPU | wanted | aim | |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         for bound in row.bounds:
-            value = found(bound, measured.get(row.name, {}))
+            value = value_of(bound, measured.get(row.name, {}))
             wanted = "" if isinf(bound.limit) else f"{bound.kind} {number(bound.limit)}"
             aim = "" if bound.aim is None else number(bound.aim)
             told = verdict(bound, value)
             is_time = bound.of and bound.figure == "ms"
-            cpu = found(replace(bound, figure="cpu_ms"), measured.get(row.name, {})) if is_time else None
+            cpu = value_of(replace(bound, figure="cpu_ms"), measured.get(row.name, {})) if is_time else None
             lines.append(f"| {row.work} | {bound.words} | {value or ''} | {cpu or ''} | {wanted} | {aim} | {told} |")
     return "\n".join(lines)
 
@@ -94,12 +94,12 @@ def figures_table(rows: Iterable[Row], measured: Mapping[str, Runs]) -> str:
 
 
 def report(rows: Sequence[Row], measured: Mapping[str, Runs], words: str) -> str:
-    """`words` say where and when."""
+    """Write the report; `words` are its place and time."""
     return "\n\n".join((words, bounds_table(rows, measured), figures_table(rows, measured)))
 
 
 def put_between(text: str, told: str) -> str:
-    """Return the text with what stands between the two marks replaced. Raise ValueError where they are missing."""
+    """Return the text with the part between the two marks replaced. Raise ValueError without the marks."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:

@@ -1,11 +1,11 @@
-"""Measure what the platform costs, beside others who do the same work.
+"""Measure the costs of the platform, beside rivals with the same work.
 
     make bench                                  all rows, ours and the rivals', in rounds
-    make bench ARGS="--ours --rounds 1"         without the rivals, with less of everything but of parked plans
+    make bench ARGS="--ours --rounds 1"         without the rivals, with smaller sizes except for parked plans
     make bench ARGS="--rows step,parked"        some rows
 
-Each row is measured in rounds, in each of which every program of it runs once, so that all of them meet the same
-minutes of the machine. It prints Markdown; `bench/README.md` says how to read it.
+Each row is measured in rounds. Every program of the row runs once in each, so all of them meet the same minutes of the
+machine. It prints Markdown; `bench/README.md` explains it.
 """
 
 import argparse
@@ -32,7 +32,7 @@ FULL: Options = {}
 def measure(
     row: Row, rounds: int, sizes: Options, *, only_ours: bool, traces: bool
 ) -> tuple[dict[str, list[Figures]], list[str]]:
-    """Return the figures of each program by round, and what went wrong. A program that failed is not tried again."""
+    """Return the figures of each program by round, and the failures. A failed program is not tried again."""
     programs = {who: one for who, one in row.programs.items() if not (only_ours and one.rival)}
     runs: dict[str, list[Figures]] = {who: [] for who in programs}
     faults: list[str] = []
@@ -41,7 +41,7 @@ def measure(
             say(f"{row.name}: {who}, round {round + 1} of {rounds}")
             try:
                 runs[who].append(process.run(program, sizes))
-            except process.Failed as fault:
+            except process.ProgramFailed as fault:
                 faults.append(f"{row.name}: {who}: {fault}")
                 del programs[who]
     for who, program in programs.items() if row.traced and traces else ():
@@ -51,14 +51,14 @@ def measure(
 
 
 def smaller(row: Row, sizes: Options) -> str:
-    """Say what of a row was not of full size; nothing where all was."""
+    """Return the reduced sizes of a row in words; empty at full size."""
     full = [program.options for program in row.programs.values()]
     others = [f"{name} {value}" for name, value in sizes.items() if any(one.get(name, value) != value for one in full)]
     return f" Not of full size: {row.name} ({', '.join(others)})." if others else ""
 
 
 def say(words: str) -> None:
-    """Tell how far it is."""
+    """Print the progress."""
     print(f"{time.strftime('%H:%M:%S')} {words}", file=sys.stderr, flush=True)
 
 
@@ -80,7 +80,7 @@ def where_and_when(rounds: int) -> str:
 
 
 def sync_ms() -> float:
-    """Return what it takes to have a page on the disk of the project, by the median."""
+    """Return the median time to sync a page to the disk of the project."""
     process.FOLDERS.mkdir(exist_ok=True)
     took: list[float] = []
     with tempfile.TemporaryFile(dir=process.FOLDERS, buffering=0) as file:
@@ -93,7 +93,7 @@ def sync_ms() -> float:
 
 
 def chosen(names: str) -> list[Row]:
-    """Return the rows of these names, parted by commas; all for none. Raise SystemExit."""
+    """Return the rows of these names, separated by commas; all for none. Raise SystemExit."""
     wanted = [name for name in names.split(",") if name]
     known = {row.name: row for row in ROWS}
     if unknown := [name for name in wanted if name not in known]:

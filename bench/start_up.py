@@ -1,10 +1,10 @@
-"""Print what it costs to import what most programs import, as one JSON line.
+"""Print the cost of the imports of most programs, as one JSON line.
 
     python bench/start_up.py [--runs 10]
 
 CPU seconds of a whole process, the least of several, since a busy machine only adds; modules are compiled. `bare` runs
-nothing, `libraries` imports what the package cannot do without; the others are without `bare`. `dearest` are the ten
-modules that take longest by themselves, in milliseconds by the clock.
+nothing, `libraries` imports the required libraries of the package; the others exclude `bare`. `dearest` are the ten
+modules with the longest own time, in milliseconds by the clock.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def cpu_seconds(statement: str, environment: Mapping[str, str]) -> float:
 
 
 def microseconds(statement: str, environment: Mapping[str, str]) -> dict[str, int]:
-    """Return what each module takes by itself."""
+    """Return the own time of each module."""
     command = [sys.executable, "-X", "importtime", "-c", statement]
     told = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stderr
     return {module: int(own) for own, module in LINE.findall(told)}

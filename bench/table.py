@@ -1,4 +1,4 @@
-"""What is measured, by which programs, and what it may cost: the table that `python -m bench.run` goes through."""
+"""The measured work, its programs and its bounds: the table of `python -m bench.run`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ FSYNCS = "fsyncs"
 
 @dataclass(frozen=True)
 class Program:
-    """A module that is run with these options; `rival` names the environment that holds what it needs."""
+    """A module to run with these options; `rival` names its environment."""
 
     module: str
     options: Options = field(default_factory=dict[str, str | int])
@@ -22,8 +22,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Bound:
-    """`figure` of `who` is at most `limit` (at least, for a floor), or its ratio to that of `of` is. `aim` is what it
-    should come to."""
+    """`figure` of `who` is at most `limit` (at least, for a floor), or its ratio to the figure of `of` is. `aim` is the
+    wanted value."""
 
     words: str
     figure: str
@@ -36,8 +36,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Row:
-    """`tiny` are options of a run that only shows that the programs work, `short` of one that has little time.
-    `traced`: its fsyncs are counted."""
+    """`tiny` are options of a run only to test the programs, `short` of a quick run. `traced`: its fsyncs are
+    counted."""
 
     name: str
     work: str

@@ -1,10 +1,10 @@
-"""Measure how long a check of the worst data keeps others waiting.
+"""Measure the delay of other work by a check of the worst data.
 
     make bench-worst-data
 
-For each kind of schema and each size: the processor's time of the check and of its longest slice, and the longest that
-a second task on the loop, and a second thread, did not get on. Where others use the machine, they wait for these, too:
-a row that misses with a short slice is run again.
+For each kind of schema and each size: the CPU time of the check and of its longest slice, and the longest pause of a
+second task on the loop, and of a second thread. Load of other programs adds to the pauses: a missed row with a short
+slice is run again.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MILLISECOND = 0.001
 
 
 class Gaps:
-    """The longest time in which a task and a thread did not get on, in milliseconds."""
+    """The longest pauses of a task and of a thread, in milliseconds."""
 
     def __init__(self) -> None:
         self.of_the_loop = self.of_a_thread = self.of_a_slice = 0.0
@@ -57,8 +57,8 @@ class Gaps:
 
 
 async def check(schema: JsonObject, value: Json) -> tuple[float, Gaps]:
-    """Check as the doors do: in slices, and then by a rule. Return the milliseconds of the processor, and the gaps."""
-    violations(schema, {})  # compiled before, as a registered schema is
+    """Check like the doors: in slices, and then by a rule. Return the milliseconds of CPU, and the gaps."""
+    violations(schema, {})  # compiled before, like a registered schema
     async with Gaps() as gaps:
         begun = time.thread_time()
         await check_ahead("default", schema, value)

@@ -8,13 +8,13 @@ import nats_server as nats_servers
 import pytest
 from nats_server import NatsServer
 
-# A shell starts what it puts into the background with SIGINT ignored, and a child inherits that: then no Ctrl-C that a
-# test sends would ever end it.
+# A shell starts background commands with SIGINT ignored, and children inherit this: a test's Ctrl-C would never end
+# them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Only who asks for another place loads what it needs.
+# Only runs in another place load its modules.
 IS_ELSEWHERE = bool({"SOORMA_TEST_STORE", "SOORMA_TEST_BUS"} & os.environ.keys())
 
 
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    """Give back the databases of the test, once its fixtures are gone."""
+    """Give back the databases of the test, after the end of its fixtures."""
     yield
     if IS_ELSEWHERE and isinstance(item, pytest.Function):
         import postgres_server
@@ -45,13 +45,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
 
 
 def pytest_report_header() -> str:
-    """What the samples of the crash proof and the state machine's histories are drawn by."""
+    """Report the seeds of the crash proof's samples and the state machine's histories."""
     return f"SEED={os.environ.get('SEED', '1')}"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Spell out what is no Unicode in what a test printed: a worker could not send it."""
+    """Escape invalid Unicode in the output of a test, since a worker could not send it."""
     report = yield
     report.sections = [(title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections]
     return report

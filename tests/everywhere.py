@@ -1,7 +1,7 @@
-"""Run the suites in each place where a platform may be, as they are, by the environment alone: embedded, on PostgreSQL,
-and on PostgreSQL with NATS.
+"""Runs the unchanged suites in each place of a platform, by the environment alone: embedded, on PostgreSQL, and on
+PostgreSQL with NATS.
 
-    python tests/everywhere.py [PLACE...] [-- ARGUMENTS]    all places, and what pytest is told beside
+    python tests/everywhere.py [PLACE...] [-- ARGUMENTS]    all places, with further arguments for pytest
 """
 
 import os
@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(place: str, told: Sequence[str]) -> tuple[list[str], int]:
-    """Return the lines to end with, and the exit code. All that pytest said is in a file."""
+    """Return the last lines to print, and the exit code. The whole output of pytest is in a file."""
     folder = ROOT / ".make" / "everywhere"
     folder.mkdir(parents=True, exist_ok=True)
     log, results = folder / f"{place}.log", folder / f"{place}.xml"
@@ -54,7 +54,7 @@ def run(place: str, told: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _summed(place: str, results: ElementTree.Element) -> list[str]:
-    """Return what failed, a line each, and one of figures."""
+    """Return the failures, a line each, and a line of figures."""
     cases = list(results.iter("testcase"))
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
     reasons = Counter(_why(skipped) for case in cases if (skipped := case.find("skipped")) is not None)

@@ -1,6 +1,6 @@
-"""A fresh wheel in an empty environment: the commands of the first day, as README, `soorma init` and its project print.
+"""A fresh wheel in an empty environment: the commands of the first day from README, `soorma init` and its project.
 
-python tests/fresh.py                 with every Python from 3.11 that is here; dependencies by pip
+python tests/fresh.py                 with every Python from 3.11 on this machine; dependencies by pip
 python tests/fresh.py --python 3.12   with one of them
 python tests/fresh.py --offline       with this Python, and the dependencies of its environment
 """
@@ -30,7 +30,7 @@ _URL = re.compile(r"http://[\d.:]+")
 
 
 class Fault(Exception):
-    """A command failed; the message has the command and its output."""
+    """A failed command; the message has the command and its output."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class Shell:
         return {**kept, "PATH": path, "PYTHON": "python", **self.more}
 
 
-# How this machine reaches its index.
+# The machine's access to its package index.
 _PIP = frozenset({"PIP_CERT", "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT", "PIP_DISABLE_PIP_VERSION_CHECK"})
 _OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def first_day(python: str, folder: Path, *, is_offline: bool) -> Iterator[str]:
-    """Carry out the commands, and yield each that is done. Raise Fault."""
+    """Carry out the commands, and yield each completed one. Raise Fault."""
     environment = folder / "environment"
     subprocess.run([python, "-m", "venv", str(environment)], check=True)
     if is_offline:
@@ -119,7 +119,7 @@ def first_day(python: str, folder: Path, *, is_offline: bool) -> Iterator[str]:
 
 
 def _make(shell: Shell, targets: Sequence[str]) -> Iterator[str]:
-    """Make what `soorma init` prints; its first target is `install` where it does not say so."""
+    """Make the targets printed by `soorma init`, after `install`."""
     for target in targets if "install" in targets else ["install", *targets]:
         if target == "dev":
             shell.start_and_stop(shell.run("make --no-print-directory -n dev").strip())
@@ -152,7 +152,7 @@ def _lend_libraries(environment: Path) -> None:
 
 
 def pythons(versions: Sequence[str]) -> dict[str, str]:
-    """Return the interpreters that are here, by version: on the PATH, else among those of pyenv."""
+    """Return the installed interpreters, by version: on the PATH, else among those of pyenv."""
     home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found: dict[str, str] = {}
     for version in versions:

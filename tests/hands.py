@@ -1,4 +1,4 @@
-"""Every plan that is taken from the hand is compared with its rows, at the same moment."""
+"""Compares every plan in hand with its rows, at each use."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -16,7 +16,7 @@ from soorma_ai.kernel.sql.tables import plans
 
 
 def compare() -> None:
-    """Compare from now on, in all stores of this process."""
+    """Compare in all stores of this process, starting now."""
     _compare_alone()
     _compare_beside_others()
 
@@ -55,12 +55,12 @@ def _compare_beside_others() -> None:
 
 
 def _steps_of(db: Reader, state: PlanState | None) -> list[Step]:
-    """The steps in the rows from the first that is in hand."""
+    """Return the steps in the rows from the first one in hand on."""
     return plans.steps(db, state.plan.plan_id, state.recent[0].ordinal) if state and state.recent else []
 
 
 def must_be_the_last(state: PlanState | None, steps: list[Step]) -> None:
-    """Raise AssertionError for last steps in hand that are not those of the rows."""
+    """Raise AssertionError for last steps in hand different from the rows."""
     recent = [*state.recent] if state else []
     told = f"the last steps in hand are not those of the rows: {recent}, {steps}"
     for listener in () if recent == steps else LISTENERS:
@@ -72,12 +72,12 @@ def whole(found: tuple[StateInHand, Spent] | None) -> PlanState | None:
     return replace(found[0].state, spent=found[1]) if found else None
 
 
-# Each is called with a difference.
+# Called with each difference.
 LISTENERS: list[Callable[[str], None]] = []
 
 
 def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str) -> None:
-    """Raise AssertionError for a plan in hand that is not that of its rows."""
+    """Raise AssertionError for a plan in hand different from its rows."""
     if held is None or read is None:
         is_equal, told = held is read, f"a plan is in hand and not in its rows, or the other way round: {held}, {read}"
     else:
@@ -89,7 +89,7 @@ def must_be_equal(held: PlanState | None, read: PlanState | None, event_id: str)
 
 
 def _comparable(state: PlanState, event_id: str) -> Mapping[str, Any]:
-    """The parts of a state that a read gives. Which events are still to be handled is not said by the rows."""
+    """Return the comparable parts of a state. The rows do not contain the events still to be handled."""
     met = {event_id: state.met[event_id]} if event_id in state.met else {}
     return asdict(replace(state, met=met, recent=())) | {"order": [*state.open]}
 

@@ -1,4 +1,4 @@
-"""A real NATS server for tests, which a wheel brings; it keeps its streams in a folder and may be killed."""
+"""A real NATS server for tests, from a wheel; it keeps its streams in a folder and may be killed."""
 
 import atexit
 import os
@@ -19,7 +19,7 @@ IS_MEANT = os.environ.get("SOORMA_TEST_BUS") == "nats"
 
 
 class NatsServer:
-    """On a free port of this machine, which it keeps when it is started again."""
+    """A server on a free port of this machine; a restart keeps the port."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
@@ -32,7 +32,7 @@ class NatsServer:
         return f"nats://127.0.0.1:{self._port}"
 
     def namespace_url(self) -> str:
-        """Return a bus URL whose namespace nobody has used."""
+        """Return a bus URL with an unused namespace."""
         return f"{self.url}/ns-{os.getpid()}-{next(_numbers)}"
 
     def start(self) -> None:
@@ -49,7 +49,7 @@ class NatsServer:
         raise AssertionError(f"{PROGRAM} did not start:\n{''.join(said)}")
 
     def kill(self) -> None:
-        """End it at once, as a failure of the machine's power would not: what it has written stays written."""
+        """Kill it at once; written data survives, unlike after a power failure."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class NatsServer:
 
 @cache
 def shared() -> NatsServer:
-    """The server of this process of tests, for whoever takes a namespace of its own and leaves it running."""
+    """Return the server of this test process, for tests with a namespace of their own and without a restart."""
     folder = Path(tempfile.mkdtemp(prefix="soorma-nats-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     server = NatsServer(folder)

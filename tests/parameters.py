@@ -1,4 +1,4 @@
-"""Parameters of a function, with the options that a TypedDict declares for it."""
+"""Parameters of a function, including the options of its TypedDict."""
 
 from collections.abc import Callable
 from inspect import Parameter, signature

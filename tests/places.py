@@ -1,6 +1,6 @@
-"""Where tests keep what they store, and what carries their events: by the environment alone, so that one suite runs in
-every place. Tests name files of SQLite. With SOORMA_TEST_STORE=postgresql a database of a real server stands for each
-of them, with SOORMA_TEST_BUS=nats a namespace of a real server carries the events of each, with both, both.
+"""Places of stores and buses in tests, by the environment alone, so one suite runs in every place. Tests name files of
+SQLite. With SOORMA_TEST_STORE=postgresql a database of a real server stands for each file, with SOORMA_TEST_BUS=nats a
+namespace of a real server carries the events of each, with both, both.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _in_memory = count(1)
 
 
 def url_of(store: Path | str) -> str:
-    """Return the URL of the store that stands here for this file, or for this URL of one."""
+    """Return the URL of the store in the place of this file, or of this URL of a file."""
     path = sqlite_path(store) if isinstance(store, str) and not is_postgres(store) else store
     if isinstance(path, str):
         return path
@@ -38,7 +38,7 @@ def url_of(store: Path | str) -> str:
 
 
 def bus_of(store_url: str | None) -> str:
-    """Return the URL of the namespace that is this store's, or, without one, that of the test which runs now."""
+    """Return the URL of this store's namespace, or, without a store, of the running test's."""
     if store_url == "sqlite://":
         store_url = f"memory {next(_in_memory)}"
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
@@ -47,13 +47,13 @@ def bus_of(store_url: str | None) -> str:
 
 
 def environment_of(store: Path) -> dict[str, str]:
-    """What a process is told that uses the store which stands for this file."""
+    """Return the environment of a process with the store in the place of this file."""
     url = url_of(store)
     return {"SOORMA_STORE_URL": url} | ({"SOORMA_BUS_URL": bus_of(url)} if ON_NATS else {})
 
 
 def stand_in() -> None:
-    """From now on every platform of this process is where the environment says, whichever file it names."""
+    """Open every later platform of this process in the place of the environment, for any named file."""
 
     def read(store_url: str | None = None, bus_url: str | None = None) -> Settings:
         settings = read_settings(store_url, bus_url)
@@ -68,12 +68,12 @@ def stand_in() -> None:
     if ON_POSTGRES or ON_NATS:
         soorma_ai.platform.read_settings = read
     if ON_POSTGRES:
-        _let_stores_within_tenants_keep_what_is_replaced()
+        _keep_replaced_operations_in_tenant_views()
 
 
-def _let_stores_within_tenants_keep_what_is_replaced() -> None:
-    """A test replaces an operation of a platform's store; on a database each tenant's calls go by a copy of it, whose
-    parts are made anew."""
+def _keep_replaced_operations_in_tenant_views() -> None:
+    """Keep replaced operations in a store's views by tenant: a test replaces an operation of a platform's store, and on
+    a database each tenant's calls use a copy with new parts."""
     within = SqlStore.within
 
     def within_and_replaced(self: SqlStore, tenant_id: str) -> Store:
@@ -89,7 +89,7 @@ def _let_stores_within_tenants_keep_what_is_replaced() -> None:
 
 
 def copy(store: Path, to: Path) -> None:
-    """Copy a store that nobody has open."""
+    """Copy a store without an open connection."""
     if ON_POSTGRES:
         postgres_server.copy(store.absolute(), to.absolute())
     else:
@@ -97,12 +97,12 @@ def copy(store: Path, to: Path) -> None:
 
 
 def bytes_of(store: Path) -> bytes:
-    """Return everything that a store has: a file with what is left over in it, or the rows of a database."""
+    """Return the whole content of a store: a file with its leftovers, or the rows of a database."""
     return postgres_server.rows_of(store.absolute()) if ON_POSTGRES else store.read_bytes()
 
 
 def counts_of(store: Path) -> dict[str, int]:
-    """Return how many rows each table has."""
+    """Return the number of rows of each table."""
     listed = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'memo_text_%'"
     if ON_POSTGRES:
         listed = "SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'"
@@ -113,7 +113,7 @@ def counts_of(store: Path) -> dict[str, int]:
 
 @contextmanager
 def refusing(store: Path, table: str) -> Generator[None]:
-    """Let nothing be written to a table while the block lasts: `no room`, says whoever tries."""
+    """Refuse every write to a table while the block lasts, with the error `no room`."""
     begin = f"CREATE TRIGGER no_room BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no room'); END"
     end = "DROP TRIGGER no_room"
     if ON_POSTGRES:
@@ -129,16 +129,16 @@ def refusing(store: Path, table: str) -> Generator[None]:
 
 
 class Raw(Protocol):
-    """A connection that no platform knows of, which owns all tables. A value is a `?` in its statement."""
+    """A connection of the owner of all tables, unknown to the platforms. A value is a `?` in its statement."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
 
 
 @contextmanager
 def raw(store: Path) -> Generator[Raw]:
-    """Commit when the block ends."""
+    """Yield a connection, and commit at the end of the block."""
     if ON_POSTGRES:
-        with postgres_server.owning(postgres_server.url_of(store.absolute())) as connection:
+        with postgres_server.connect_as_owner(postgres_server.url_of(store.absolute())) as connection:
             yield connection
     else:
         with closing(sqlite3.connect(store)) as file, file:

@@ -1,5 +1,5 @@
-"""A PostgreSQL server for tests, from the wheel that brings one: one for each process of tests, with a database for
-each test, made of a template. It stores nothing for good, and ends when that process ends in order."""
+"""A PostgreSQL server for tests, from a wheel: one for each test process, with a database for each test, made of a
+template. It stores nothing permanently, and ends with an orderly end of its process."""
 
 import atexit
 import os
@@ -27,7 +27,7 @@ from soorma_ai.assembly import ALL_FEATURES
 
 # The server refuses to run as root.
 NOBODY = "nobody"
-# The role that owns everything, and the one by which the store is opened: rows are kept from it.
+# The role of the owner, and the role of the store: row-level security applies to the second.
 OWNER, SERVING = "postgres", "serving"
 IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
 STARTED_WITHIN = 120.0
@@ -41,13 +41,13 @@ _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
 }
-# What a server needs that is killed, and whose clients leave without a word.
+# Settings of a server to be killed, with clients leaving without notice.
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 _numbers = count(1)
-# What stands for which file, and what has stood for one that is gone.
+# The databases by their files, and the free databases of removed files.
 _standing: dict[Path, str] = {}
 _emptied: list[str] = []
-# How often a database was emptied, by its URL.
+# The number of times each database was emptied, by its URL.
 _times_emptied: Counter[str] = Counter()
 
 LEAVE = """
@@ -55,7 +55,7 @@ LEAVE = """
     WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
-# Far shorter than a new database, or TRUNCATE, which makes files.
+# Far faster than a new database, or TRUNCATE, which makes files.
 EMPTY = """
     DO $$ DECLARE named text; BEGIN
         FOR named IN SELECT format('soorma.%I', tablename) FROM pg_tables
@@ -95,7 +95,7 @@ class Server:
             except psycopg.OperationalError:
                 if self.process.poll() is not None or monotonic() > until:
                     raise AssertionError((self.folder / "log").read_text()) from None
-                sleep(0.02)  # another program is waited for
+                sleep(0.02)  # waits for another program
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         if self.process is not None:
@@ -103,20 +103,20 @@ class Server:
             self.process.wait()
 
     def kill(self) -> None:
-        """SIGKILL it with all its processes, as a machine does that has no memory left. The next start recovers."""
+        """SIGKILL it with all its processes, as the kernel does without memory. The next start recovers."""
         assert self.process is not None
         ended = _children(self.process.pid)
         for pid in (self.process.pid, *ended):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        # A server does not start where processes of another are still there.
+        # A server does not start beside processes of another one.
         while any(_is_alive(pid) for pid in ended):
-            sleep(0.01)  # other programs are waited for
+            sleep(0.01)  # waits for other programs
 
     @contextmanager
     def frozen(self) -> Generator[None]:
-        """Stop all its processes for as long as this lasts: their sockets are open, and silent."""
+        """Stop all its processes while the block lasts: their sockets are open, and silent."""
         assert self.process is not None
         pids = [self.process.pid, *_children(self.process.pid)]
         _signal(pids, signal.SIGSTOP)
@@ -130,7 +130,7 @@ class Server:
             connection.execute(statement.encode())
 
     def empty(self) -> str:
-        """Return the URL of the one store that tests use one after the other, emptied."""
+        """Return the URL of the one store used by successive tests, emptied."""
         if self._shared is None:
             self._shared = self.database()
         self.make_empty(self._shared)
@@ -141,8 +141,7 @@ class Server:
             connection.execute(EMPTY)
 
     def database(self, like: str = "template_store") -> str:
-        """Return the URL of a new database, with a store that is empty, or like this one, as the role has it that
-        serves."""
+        """Return the URL of a new database with an empty store, or a copy of another one, for the role of the store."""
         name = f"test_{next(_numbers)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY")
         return self.url(name, SERVING)
@@ -150,7 +149,7 @@ class Server:
 
 @contextmanager
 def serving(changed: Mapping[str, str] = MappingProxyType({})) -> Generator[Server]:
-    """Run a server for as long as this lasts, with these settings instead of those for tests."""
+    """Run a server while the block lasts, with these settings instead of those for tests."""
     folder = Path(tempfile.mkdtemp(prefix="soorma-postgres-"))
     user = _user()
     if user is not None:
@@ -179,29 +178,29 @@ def as_role(url: str, role: str) -> str:
 
 @cache
 def shared() -> Server:
-    """The server of this process of tests, which is gone with it."""
+    """Return the server of this process; it ends with the process."""
     lasting = serving()
     atexit.register(lasting.__exit__, None, None, None)
     return lasting.__enter__()
 
 
 def url_of(named: Path) -> str:
-    """Return the URL of the database that stands for this file, which is made at the first call."""
+    """Return the URL of the database in the place of this file, made at the first call."""
     if named not in _standing:
         _standing[named] = _emptied.pop() if _emptied else shared().database()
     return _standing[named]
 
 
 def copy(named: Path, to: Path) -> None:
-    """Let a copy of the database that stands for one file stand for another."""
+    """Copy the database of one file to the place of another."""
     _standing[to] = shared().database(like=url_of(named).rpartition("/")[2])
 
 
 def forget(folder: Path) -> None:
-    """Let the databases that stand for files in this folder stand for others."""
+    """Free the databases of the files in this folder for other files."""
     for named in [path for path in _standing if path.is_relative_to(folder)]:
         url = _standing.pop(named)
-        with owning(url) as connection:
+        with connect_as_owner(url) as connection:
             connection.execute(LEAVE)
             connection.execute(EMPTY)
         _emptied.append(url)
@@ -209,12 +208,12 @@ def forget(folder: Path) -> None:
 
 
 def content_of(url: str) -> str:
-    """Return a name for what is in this database, which is another one each time it was emptied."""
+    """Return a name for the content of this database, new after each emptying."""
     return f"{url} {_times_emptied[url]}"
 
 
 def rows_of(named: Path) -> bytes:
-    """Return all that the database has in its tables which stands for this file."""
+    """Return all rows in the tables of this file's database."""
     with psycopg.connect(as_role(url_of(named), OWNER)) as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'").fetchall()
         found = bytearray()
@@ -224,8 +223,8 @@ def rows_of(named: Path) -> bytes:
         return bytes(found)
 
 
-class Owning:
-    """A connection of the owner of all tables. A value is a `?` in its statement, as it is in SQLite."""
+class OwnerConnection:
+    """A connection of the owner of all tables. A value is a `?` in its statement, as in SQLite."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -237,10 +236,10 @@ class Owning:
 
 
 @contextmanager
-def owning(url: str) -> Generator[Owning]:
-    """Commit when the block ends."""
+def connect_as_owner(url: str) -> Generator[OwnerConnection]:
+    """Yield a connection, and commit at the end of the block."""
     with psycopg.connect(as_role(url, OWNER), options="-c search_path=soorma") as connection:
-        yield Owning(connection)
+        yield OwnerConnection(connection)
 
 
 def is_there() -> bool:

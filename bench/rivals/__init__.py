@@ -1,1 +1,1 @@
-"""The same work by others: a program for each, run in an environment that holds only it, with pinned versions."""
+"""The same work by rivals: a program for each, run in an environment of its own, with pinned versions."""

@@ -1,4 +1,4 @@
-"""Burr does the same work: an application of two actions for a step, kept by its own SQLite persister or nowhere.
+"""Burr does the same work: an application of two actions for a step, stored by its own SQLite persister or not at all.
 
 The persister commits after each action, with SQLite's own settings: a rollback journal and synchronous=FULL.
 """

@@ -1,7 +1,7 @@
 """LangGraph does the same work: a graph of two nodes for a step, `Send` for a fan-out, `interrupt` for a person.
 
-Its checkpoints are written before the next node begins (`durability="sync"`), into SQLite as its own saver opens it,
-which is with a write-ahead log and synchronous=FULL.
+Its checkpoints are written before the next node begins (`durability="sync"`), into SQLite opened by its own saver, with
+a write-ahead log and synchronous=FULL.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class Sum(TypedDict):
 
 @asynccontextmanager
 async def saver(folder: Path, kept: str) -> AsyncGenerator[Any]:
-    """Yield what keeps checkpoints: None for `kept` "nowhere"."""
+    """Yield the saver of checkpoints: None for `kept` "nowhere"."""
     if kept == "file":
         async with AsyncSqliteSaver.from_conn_string(str(folder / "graph.db")) as saving:
             yield saving

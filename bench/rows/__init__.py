@@ -1,1 +1,1 @@
-"""The programs that are measured, of ours: each works in a folder of its own and prints one JSON line."""
+"""The measured programs of ours: each works in a folder of its own and prints one JSON line."""

@@ -1,4 +1,4 @@
-"""Agents of which the measured work is made, with a model that is a script."""
+"""Agents for the measured work, with a scripted model."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
 GOAL, DOUBLE, ECHO = "count.wanted", "double.requested", "echo.requested"
 INSTRUCTIONS = "Double the numbers from 1 on, one after the other, then say how many there were."
-# All limits are kept, at a height that no measured plan reaches.
+# All limits are checked, at a height beyond every measured plan.
 HIGH = Limits(
     max_actions=100_000,
     max_llm_calls=100_000,
@@ -27,7 +27,7 @@ _MARK = re.compile(r'"mark": ?"([^"]+)"')
 
 
 def store_url(folder: Path, kept: str = "file") -> str:
-    """Return where a store is kept in a folder, which is made if it is not there."""
+    """Return the URL of a store in a folder, created if it is missing."""
     folder.mkdir(exist_ok=True)
     return IN_MEMORY if kept == "memory" else f"sqlite:///{folder}/ours.db"
 
@@ -39,7 +39,7 @@ def fields(**types: str) -> Any:
 
 
 def desk(answer_bytes: int = 0) -> Tool:
-    """Return a tool that doubles numbers, with so much text beside each, and one that says what it was told."""
+    """Return a tool to double numbers, with a text of this size beside each, and an echo of its request."""
     tool = Tool("desk", "Doubles numbers.")
     given, gives = fields(n="integer"), fields(n="integer", v="integer", text="string")
 
@@ -66,12 +66,12 @@ def counting(reasoner: Reasoner, name: str = "counter") -> ChoreographyPlanner:
 def count_to(steps: int, at_step: Callable[[int, ModelQuestion], None] | None = None) -> ScriptedReasoner:
     """Return a model that doubles the numbers from 1 to `steps`, for any number of plans at once.
 
-    A plan is known by the mark in its goal. `at_step` gets the number that comes next, and the question for it.
+    A plan is known by the mark in its goal. `at_step` gets the next number, and its question.
     """
     asked: Counter[str] = Counter()
 
     def decide(question: ModelQuestion) -> Item:
-        # What was asked is of no use here, and a test's record of it would count as memory of ours.
+        # A test double's record of questions is useless here, and would count as memory of ours.
         model.questions.clear()
         found = _MARK.search(question.messages[-1].content)
         mark = found[1] if found else ""

@@ -1,4 +1,4 @@
-"""One that asks for many parts at once and goes on when all have come. A unit is all of that."""
+"""A worker or planner with many parallel requests and one join. A unit is all of that."""
 
 from pathlib import Path
 

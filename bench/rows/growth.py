@@ -1,7 +1,7 @@
-"""Whether a step costs more CPU where there is more: steps in its plan, events in the log, events that agents take.
+"""Growth of the CPU of a step with the number of steps in its plan, events in the log, or events with takers.
 
-`near_cpu_ms` and `far_cpu_ms` are medians of the same minutes, taken in turns; `growth` is the one by the other. A unit
-is a step.
+`near_cpu_ms` and `far_cpu_ms` are medians of the same minutes, taken in turns; `growth` is their ratio. A unit is a
+step.
 """
 
 import time
@@ -22,7 +22,7 @@ NEAR_AND_FAR = 20
 
 
 async def measure(folder: Path, *, of: str, near: int, far: int, plans: int) -> Figures:
-    """`of` is "steps", "log" or "registry"; `near` and `far` are how many there are of these."""
+    """`of` is "steps", "log" or "registry"; `near` and `far` are their numbers."""
     if of == "steps":
         return await along_plans(folder, near, far, plans)
     return await among(folder, of, (near, far), plans)
@@ -43,30 +43,30 @@ async def along_plans(folder: Path, near: int, far: int, plans: int) -> Figures:
                 spent = [after - before for before, after in pairwise(moments)]
                 first += spent[max(0, near - NEAR_AND_FAR // 2) : near + NEAR_AND_FAR // 2]
                 last += spent[-NEAR_AND_FAR:]
-    return {**grown(first, last), **lap.per(plans * far)}
+    return {**growth_figures(first, last), **lap.per(plans * far)}
 
 
 async def among(folder: Path, of: str, sizes: Sequence[int], plans: int) -> Figures:
     """Measure two platforms in turns: one with few, one with many."""
     spent: tuple[list[float], list[float]] = ([], [])
-    async with opened(folder / "few", of, sizes[0]) as few, opened(folder / "many", of, sizes[1]) as many:
+    async with open_platform(folder / "few", of, sizes[0]) as few, open_platform(folder / "many", of, sizes[1]) as many:
         with Lap() as lap:
             for number in range(plans):
                 for platform, times in zip((few, many), spent, strict=True):
                     with Lap() as one:
                         await count(platform, number)
                     times.append(one.cpu / STEPS)
-    return {**grown(*spent), **lap.per(plans * STEPS * 2)}
+    return {**growth_figures(*spent), **lap.per(plans * STEPS * 2)}
 
 
-def grown(near: Sequence[float], far: Sequence[float]) -> Figures:
+def growth_figures(near: Sequence[float], far: Sequence[float]) -> Figures:
     before, after = 1000 * median(near), 1000 * median(far)
     return {"near_cpu_ms": before, "far_cpu_ms": after, "growth": after / before}
 
 
 @asynccontextmanager
-async def opened(folder: Path, of: str, size: int) -> AsyncGenerator[Platform]:
-    """Yield a platform with so many events in its log, or so many that agents take."""
+async def open_platform(folder: Path, of: str, size: int) -> AsyncGenerator[Platform]:
+    """Yield a platform with this number of events in its log, or with takers."""
     strangers = others(size) if of == "registry" else []
     async with Platform(store_url(folder)) as platform:
         await platform.start(desk(), counting(count_to(STEPS)), scribe(), *strangers)
@@ -79,7 +79,7 @@ async def opened(folder: Path, of: str, size: int) -> AsyncGenerator[Platform]:
 
 
 def scribe() -> Tool:
-    """Return a tool that publishes as many facts as it is told."""
+    """Return a tool to publish a requested number of facts."""
     tool = Tool("scribe")
 
     @tool.on_invoke(FILL, payload_schema=fields(n="integer"))
@@ -93,7 +93,7 @@ def scribe() -> Tool:
 
 
 def others(events: int) -> list[Tool]:
-    """Return agents that take so many events of their own."""
+    """Return agents for this number of further events."""
 
     async def answer(request: InvocationContext, context: PlatformContext) -> dict[str, object]:
         return {}

@@ -1,4 +1,4 @@
-"""Many short plans, so many of them at once. A unit is a plan."""
+"""Many short plans, a number of them at once. A unit is a plan."""
 
 import asyncio
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A model on loopback, in a process of its own, that doubles the numbers from 1 to STEPS again and again.
+"""A model on loopback, in a process of its own, to double the numbers from 1 to STEPS again and again.
 
     python -m bench.rows.model STEPS
 
-It prints its address, and ends when its input does.
+It prints its address, and ends at the end of its input.
 """
 
 import json

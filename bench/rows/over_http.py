@@ -1,4 +1,4 @@
-"""Decision and tool call, one after the other, where a model on loopback decides. A unit is one of both."""
+"""Decision and tool call, one after the other, with decisions of a model on loopback. A unit is one of both."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Plans that wait for an approval: what each takes on disk and in memory, and what it costs to let them go on.
+"""Plans waiting for an approval: the disk and memory of each, and the cost to continue them.
 
-They are parked in one process, and go on in another, which is the one that has to start among them. A unit is a plan
-that is let go on: from the answer to the plan's result.
+They are parked in one process, and continue in another one started among them. A unit is a continued plan: from the
+answer to the plan's result.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
 GOAL, PAY = "bill.received", "pay.requested"
 REQUESTS = 50
-# When so much of them is parked, the caches of the database are full: what memory grows by after that is the plans'.
+# After this share of parked plans the caches of the database are full: later growth of memory is the plans'.
 HALF_WAY = 0.6
 IDLE_SECONDS = 3.0
 
 
 def paying() -> tuple[ChoreographyPlanner, Tool]:
-    """Return a planner that asks for one payment and then is done, and who pays once a person has said yes."""
+    """Return a planner with one payment, and its tool with a person's approval."""
 
     def decide(question: ModelQuestion) -> Item:
         model.questions.clear()
@@ -45,7 +45,7 @@ def paying() -> tuple[ChoreographyPlanner, Tool]:
 
 
 async def measure(folder: Path, *, plans: int, resumed: int, in_flight: int) -> Figures:
-    """With `plans` 0 they are there already, and go on."""
+    """With `plans` 0 they exist already, and continue."""
     if plans == 0:
         return await resume(folder, resumed)
     found = await park(folder, plans, in_flight)
@@ -91,7 +91,7 @@ async def park_some(platform: Platform, numbers: Iterable[int], in_flight: int) 
 
 
 async def request_ms(platform: Platform) -> float:
-    """Return what an unconcerned request takes."""
+    """Return the milliseconds of an independent request."""
     with Lap() as lap:
         for _ in range(REQUESTS):
             await platform.request(ECHO, {"say": "hello"})

@@ -1,4 +1,4 @@
-"""A client's requests to a tool, so many in flight. A unit is `per` requests with their replies."""
+"""A client's requests to a tool, a number of them in flight. A unit is `per` requests with their replies."""
 
 import asyncio
 from pathlib import Path

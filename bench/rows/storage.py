@@ -1,4 +1,4 @@
-"""What a long plan takes on disk, whose tool answers every step with `step_bytes` of text. A unit is a step."""
+"""The disk of a long plan, with `step_bytes` of text in every answer of its tool. A unit is a step."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from soorma_ai import Platform
 
 
 async def measure(folder: Path, *, steps: int, step_bytes: int) -> Figures:
-    """`disk_kb` is what the plan adds to a store in which there are only its agents."""
+    """`disk_kb` is the growth of a store with only the plan's agents in it."""
     agents = desk(step_bytes), counting(count_to(steps))
     async with Platform(store_url(folder)) as platform:
         await platform.start(*agents)

@@ -1,4 +1,4 @@
-"""Ways to call `soorma` on a store, and the plans of a small shop to look at."""
+"""Ways to call `soorma` on a store, and the plans of a small shop."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Shop:
             return self("run", "orders:agents", *arguments)
 
     def ask(self, goal: str, typed: str) -> Result:
-        """`soorma run` with somebody at the keyboard who types this and leaves."""
+        """Run `soorma run` for a person with this input, then end of file."""
         reader, writer = os.pipe()
         os.write(writer, typed.encode())
         os.close(writer)
@@ -63,8 +63,7 @@ class Shop:
     def background(
         self, *command: str, ready: str, told: list[str] | None = None, folder: Path = APPS
     ) -> Generator[subprocess.Popen[str]]:
-        """Runs until the block ends; the block begins when the process has printed a line with `ready`. What it had
-        printed by then is `told`."""
+        """Run until the block ends; the block begins at a printed line with `ready`. The output before it is `told`."""
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=self._environment
         )
@@ -84,7 +83,8 @@ class Shop:
             process.stdout.close()
 
     def on_a_terminal(self, *arguments: str, until: bytes, typed: bytes) -> tuple[int, bytes, bytes]:
-        """Run `soorma` for somebody who types when they see `until`: exit code, stdout, and what they saw till then."""
+        """Run `soorma` for a person typing at the sight of `until`: exit code, stdout, and the terminal's output until
+        then."""
         controller, terminal = pty.openpty()
         environment = {**self._environment, "TERM": "xterm"}
         with subprocess.Popen(
@@ -130,7 +130,7 @@ async def seed(store: Path) -> None:
 
 
 async def _settled(platform: Platform, plan_id: str) -> None:
-    """Ended, or waiting for a person."""
+    """Tell whether the plan has ended, or waits for a person."""
     changed = platform.services.signals.watch()
     while True:
         plan = await platform.services.store.plans.plan(plan_id)

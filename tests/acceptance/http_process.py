@@ -13,7 +13,7 @@ _URL = re.compile(r"http://\S+:\d+")
 
 
 @dataclass(frozen=True)
-class Served:
+class ServerProcess:
     process: subprocess.Popen[str]
     url: str
 
@@ -23,10 +23,10 @@ class Served:
 
 
 @contextmanager
-def serving(
+def start_server(
     store: Path, *options: str, app: str = "orders:agents", folder: Path = APPS, files: int | None = None
-) -> Generator[Served]:
-    """Runs until the block ends, which begins when calls are taken. The process may have so many files open."""
+) -> Generator[ServerProcess]:
+    """Run until the block ends; the block begins with the first accepted call. `files` is the limit of open files."""
     told: list[str] = []
     command = (*SOORMA, "serve", app, "--port", "0", *options)
     if files is not None:
@@ -34,4 +34,4 @@ def serving(
     with Shop(store).background(*command, ready="Ctrl-C to stop", told=told, folder=folder) as process:
         found = _URL.search("".join(told))
         assert found, told
-        yield Served(process, found[0])
+        yield ServerProcess(process, found[0])

@@ -1,4 +1,4 @@
-"""Programs as a reader of the project would run them, in a directory of their own, without a key or a network."""
+"""Programs run as by a reader of the project, in a directory of their own, without a key or a network."""
 
 import asyncio
 import os
@@ -14,10 +14,10 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.ports import AgentRow
 
 ROOT = Path(__file__).parents[2]
-# Seconds: on a busy machine a program takes long to be loaded.
+# Seconds: on a busy machine a program starts slowly.
 PATIENCE = 500
 
-# Python imports a module of this name before anything else.
+# Python imports a module of this name first.
 NO_NETWORK = """
 import socket
 
@@ -33,8 +33,8 @@ socket.socket.connect = socket.socket.connect_ex = connect
 
 
 def offline(folder: Path, **more: str) -> dict[str, str]:
-    """The environment: no keys, nothing of ours that the caller has set, a network that cannot be reached, and the
-    package that these tests stand beside."""
+    """Return the environment: no keys, none of our settings from the caller, an unreachable network, and the package of
+    this checkout."""
     (folder / "offline").mkdir(exist_ok=True)
     (folder / "offline" / "sitecustomize.py").write_text(NO_NETWORK)
     kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_BASE_URL")) and "SOORMA_" not in k}
@@ -43,7 +43,7 @@ def offline(folder: Path, **more: str) -> dict[str, str]:
 
 
 def run(folder: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """`python arguments...` in `folder`, which has the recordings, with more in its environment."""
+    """Run `python arguments...` in `folder`, with the recordings, and with more in its environment."""
     recordings = folder / "cassettes"
     if not recordings.exists():
         recordings.symlink_to(ROOT / "cassettes")
@@ -60,7 +60,7 @@ def run(folder: Path, *arguments: str | Path, **more: str) -> subprocess.Complet
 
 
 def contents_of(path: Path) -> tuple[list[EventEnvelope], list[AgentRow]]:
-    """The events in the store of `path`, and its agents."""
+    """Return the events and the agents in the store of `path`."""
 
     async def read() -> tuple[list[EventEnvelope], list[AgentRow]]:
         store, now = make_store(places.url_of(path), read_only=True), SystemClock().now()

@@ -1,4 +1,4 @@
-"""Ask a server all that its OpenAPI document allows, and what it does not, by schemathesis; exit 1 for a finding.
+"""Calls a server by its OpenAPI document, with valid and invalid input, by schemathesis; exits with 1 for a finding.
 
 python tests/acceptance/schema_run.py --examples 100 --phases coverage,fuzzing,stateful --seed 1
 """
@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 
 import httpx
-from http_process import serving
+from http_process import start_server
 
 HEADERS = {"authorization": "Bearer root's"}
-# Without 'positive_data_acceptance': what fits its schema may name a goal that nobody takes, or a plan that has ended.
+# Without 'positive_data_acceptance': a valid body may name a goal without a planner, or an ended plan.
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -29,7 +29,10 @@ CHECKS = (
 
 
 def run(examples: int, phases: str, seed: int) -> subprocess.CompletedProcess[str]:
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder, "shop.db"), "--auth", "doors:keys") as served:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start_server(Path(folder, "shop.db"), "--auth", "doors:keys") as served,
+    ):
         config = Path(folder, "schemathesis.toml")
         config.write_text("[parameters]\n" + "\n".join(f"{k} = {json.dumps(v)}" for k, v in _known(served.url).items()))
         command = [
@@ -46,7 +49,7 @@ def run(examples: int, phases: str, seed: int) -> subprocess.CompletedProcess[st
 
 
 def _known(url: str) -> dict[str, str | int]:
-    """Ids of what there is: so that what is asked is not all answered by 404."""
+    """Return existing ids, so not every answer is a 404."""
     with httpx.Client(base_url=url, headers=HEADERS, timeout=30) as http:
         ended = http.post("/v1/plans?wait=20", json={"goal": "order.check"}).json()["plan_id"]
         asking = http.post("/v1/plans", json={"goal": "order.place", "session_id": "talk"}).json()

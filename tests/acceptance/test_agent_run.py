@@ -1,4 +1,4 @@
-"""`agent.run()` is a whole program: set up by the environment, there until it is told to stop."""
+"""`agent.run()` is a whole program: set up by the environment, running until it is stopped."""
 
 import signal
 import subprocess
@@ -31,7 +31,7 @@ clock.run()
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def run_program(folder: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
         stdout=subprocess.PIPE,
@@ -46,32 +46,32 @@ def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def outcome_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     said, complained = process.communicate(timeout=20)
     return process.returncode, said, complained
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_an_agent_is_there_until_it_is_told_to_stop_and_says_goodbye(tmp_path: Path, told: signal.Signals) -> None:
+def test_an_agent_runs_until_a_signal_and_leaves_in_order(tmp_path: Path, told: signal.Signals) -> None:
     database = tmp_path / "shop.db"
-    with running(tmp_path) as process:
+    with run_program(tmp_path) as process:
         assert process.stdout and process.stdout.readline() == "started\n"
         assert [(row.agent, row.live) for row in contents_of(database)[1]] == [("clock", True)]
         owner = owner_of(database)
         assert owner is not None
         assert (owner.pid, owner.purpose) == (process.pid, "clock")
         process.send_signal(told)
-        assert ended(process) == (0, "stopped\n", "")
+        assert outcome_of(process) == (0, "stopped\n", "")
     assert [(row.agent, row.live) for row in contents_of(database)[1]] == [("clock", False)]
     assert owner_of(database) is None
     assert not database.with_name("shop.db.sock").exists()
 
 
-def test_a_second_one_on_the_same_store_is_told_who_is_there(tmp_path: Path) -> None:
-    with running(tmp_path) as first:
+def test_a_second_agent_on_the_same_store_gets_the_owners_name(tmp_path: Path) -> None:
+    with run_program(tmp_path) as first:
         assert first.stdout and first.stdout.readline() == "started\n"
-        with running(tmp_path) as second:
-            code, said, complained = ended(second)
+        with run_program(tmp_path) as second:
+            code, said, complained = outcome_of(second)
         assert (code, said) == (1, "")
         assert f"is owned by process {first.pid} (clock): stop it" in complained.splitlines()[-1]
         assert first.poll() is None

@@ -1,4 +1,4 @@
-"""The benchmark works; how fast anything is, it does not say."""
+"""The benchmark works; speeds are not tested."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_its_programs_tell_figures(tmp_path: Path) -> None:
+def test_the_programs_of_the_benchmark_print_figures(tmp_path: Path) -> None:
     ended = run(tmp_path, "-c", IN_ONE_PROCESS, json.dumps(TINY))
     assert ended.returncode == 0, ended.stderr
     told: list[dict[str, Any]] = [json.loads(line) for line in ended.stdout.splitlines()]
@@ -42,7 +42,7 @@ def test_its_programs_tell_figures(tmp_path: Path) -> None:
     assert all(figures["ms"] > 0 and figures["begin"] < figures["end"] for figures in told)
 
 
-def test_it_prints_a_row_of_the_table(tmp_path: Path) -> None:
+def test_the_benchmark_prints_a_row_of_the_table(tmp_path: Path) -> None:
     ended = run(tmp_path, "-m", "bench.run", "--ours", "--tiny", "--rows", "requests-1")
     assert ended.returncode == 0, ended.stderr
     assert "| the same, one in flight | fsyncs |  |  | at most 3.10 |  | not measured |" in ended.stdout
@@ -50,7 +50,7 @@ def test_it_prints_a_row_of_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["--rows nothing", "--rows step,nothing"])
-def test_a_row_that_is_not_there_is_told_with_those_that_are(tmp_path: Path, given: str) -> None:
+def test_an_unknown_row_is_refused_with_the_list_of_rows(tmp_path: Path, given: str) -> None:
     ended = run(tmp_path, "-m", "bench.run", *given.split())
     assert ended.returncode != 0
     assert "no row nothing; there are step, " in ended.stderr

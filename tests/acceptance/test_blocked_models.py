@@ -18,7 +18,7 @@ DONE = Reply(json.dumps(complete({"refunded": True})))
 
 
 class Account:
-    """Pays once, and answers nothing more while its key is refused."""
+    """Pays once, and refuses all later calls while its key is refused."""
 
     def __init__(self) -> None:
         self.is_good = False

@@ -1,4 +1,4 @@
-"""`soorma` as people and scripts meet it: what it prints where, and how it ends."""
+"""`soorma` for people and scripts: its output on each stream, and its exit codes."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def empty(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "new.db")
 
 
-def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> None:
+def test_the_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> None:
     look = "import sys; from soorma_ai.apps.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
     command = [sys.executable, "-c", look, "--help"]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -64,7 +64,7 @@ def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> 
     assert {"pydantic", "rich", "soorma_ai.platform"} & set(loaded) == set()
 
 
-def test_every_command_explains_itself(empty: Shop) -> None:
+def test_every_command_has_a_help_text(empty: Shop) -> None:
     groups = {
         "": "run why inbox approve reject answer prune backup plans events dead-letters",
         "events": "tail untaken",
@@ -89,40 +89,40 @@ def test_every_command_explains_itself(empty: Shop) -> None:
         *((f"answer abcd --data {data}", USAGE, "") for data in ("{", "[1]", '"text"', "@nowhere.json")),
     ],
 )
-def test_what_cannot_be_meant_is_wrong_usage_or_an_error_that_says_what_is_possible(
+def test_a_wrong_command_exits_with_usage_or_an_error_naming_the_possible_values(
     shop: Shop, command: str, code: int, said: str
 ) -> None:
     with chdir(APPS):
         result = shop(*command.split())
     assert (result.exit_code, result.stdout) == (code, "")
     assert said in result.stderr
-    assert not said.endswith("\n") or result.stderr == said, "on one line"
+    assert not said.endswith("\n") or result.stderr == said, "the whole message is one line"
 
 
-# What is there: plans
+# Plans
 
 
-def test_plans_are_listed_the_newest_first_as_lines_that_a_script_can_cut_and_chosen_by_status(shop: Shop) -> None:
+def test_plans_are_listed_newest_first_as_tabbed_lines_and_filtered_by_status(shop: Shop) -> None:
     rows = [line.split("\t") for line in shop("plans", "ls").stdout.splitlines()]
     assert [row[1] for row in rows] == ["paused", "failed", "paused", "completed"]
     assert [row[2] for row in rows] == ["order.deliver", "order.break", "order.place", "order.check"]
     assert all(len(row[0]) == 36 for row in rows)
     assert "not offered" in rows[1][5]
-    assert rows[2][5].startswith("people have to approve 'payment.charge' (soorma approve "), "why it sleeps"
+    assert rows[2][5].startswith("people have to approve 'payment.charge' (soorma approve "), "the reason of the pause"
     assert rows[0][5].startswith("it waits for 'slot.chosen', for which people are asked (soorma answer ")
     paused = shop("plans", "ls", "--status", "paused").stdout.splitlines()
     assert len(paused) == 2
     assert shop("plans", "ls", "--status", "paused", "--limit", "1").stdout.splitlines() == paused[:1]
 
 
-def test_another_tenant_sees_nothing_and_the_remark_about_it_is_no_data(shop: Shop) -> None:
+def test_another_tenant_sees_no_plans_and_the_notice_goes_to_stderr(shop: Shop) -> None:
     result = shop("plans", "ls", "--tenant", "other")
     assert (result.exit_code, result.stdout, result.stderr) == (DONE, "", "no plans\n")
     plan_id = shop.plan("order.check")["plan_id"]
     assert shop("plans", "show", plan_id, "--tenant", "other").exit_code == ERROR
 
 
-def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
+def test_a_plan_is_shown_as_a_causal_tree_of_events_and_decisions(shop: Shop) -> None:
     shown = shop("plans", "show", shop.plan("order.place")["plan_id"][:8]).stdout
     for told in (
         "order.place paused",
@@ -140,7 +140,7 @@ def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
         assert told in shown
 
 
-def test_a_failed_plan_is_shown_with_every_refusal_and_showing_it_is_no_failure(shop: Shop) -> None:
+def test_a_failed_plan_is_shown_with_every_refusal_and_exit_code_0(shop: Shop) -> None:
     result = shop("plans", "show", shop.plan("order.break")["plan_id"])
     assert result.exit_code == DONE
     assert result.stdout.count("refused publish:payment.chrage") == 3
@@ -156,7 +156,7 @@ def test_a_plan_as_json_has_its_causal_tree_with_seconds_from_its_start(shop: Sh
     assert 0 <= request["time"] <= request["lines"][1]["time"] <= told["shares"]["total"]
 
 
-def test_a_plan_is_written_as_one_page_that_needs_nothing_beside_it(shop: Shop, tmp_path: Path) -> None:
+def test_a_plan_is_written_as_one_self_contained_page(shop: Shop, tmp_path: Path) -> None:
     plan_id, page = shop.plan("order.place")["plan_id"], tmp_path / "plan.html"
     result = shop("plans", "show", plan_id, "--html", str(page))
     assert (result.exit_code, result.stdout) == (DONE, "")
@@ -178,7 +178,7 @@ def test_a_plan_and_the_choreography_are_drawn_as_flowcharts_and_as_svg(shop: Sh
         assert shop("graph", *arguments).exit_code == USAGE
 
 
-def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) -> None:
+def test_why_shows_prompt_offer_model_and_answer_of_each_decision(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     told = shop("why", plan_id).stdout
     entries = shop.json("why", plan_id)
@@ -190,7 +190,7 @@ def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) ->
     assert f"{entries[0]['prompt_tokens']:,}+{entries[0]['completion_tokens']:,} tokens, $0.00" in told
 
 
-def test_why_shows_what_was_sent_for_a_decision_and_what_is_not_there_any_more(shop: Shop) -> None:
+def test_why_shows_the_sent_prompt_of_a_decision_and_names_a_missing_part(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     shown = shop("why", plan_id, "--prompt")
     assert (shown.exit_code, "decision 3 of 3, planner/decide version" in shown.stderr) == (DONE, True)
@@ -210,7 +210,7 @@ def test_why_shows_what_was_sent_for_a_decision_and_what_is_not_there_any_more(s
 # Ids
 
 
-def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop) -> None:
+def test_four_characters_are_enough_for_an_unambiguous_id(empty: Shop) -> None:
     plan_id = json.loads(empty.run("order.check", "--json").stdout)["plan_id"]
     assert empty.json("plans", "show", plan_id[:4])["plan_id"] == plan_id
     ids = ["abcd-1", "abcd-2", "abce-1"]
@@ -219,7 +219,7 @@ def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop
         only_one("plan", "", "abcd", ids)
 
 
-def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop) -> None:
+def test_a_missing_store_is_an_error_and_is_not_created(empty: Shop) -> None:
     reading = "plans ls, plans show abcd, why abcd, inbox, events tail, dead-letters ls, dead-letters show 1"
     writing = "approve abcd, plans cancel abcd, dead-letters redrive 1, dead-letters discard 1, prune --yes"
     error = f"Error: there is no store at {empty.store}: give --store URL, or run agents here once\n"
@@ -229,7 +229,7 @@ def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop) -> N
     assert not empty.store.exists()
 
 
-async def _ask_for_what_nobody_takes(store: Path) -> str:
+async def _request_an_untaken_event(store: Path) -> str:
     tool = Tool("hands")
 
     @tool.on_invoke("work.requested")
@@ -246,8 +246,8 @@ async def _ask_for_what_nobody_takes(store: Path) -> str:
         return plan.plan_id
 
 
-def test_what_nobody_takes_is_shown_with_its_plan_and_listed(empty: Shop) -> None:
-    plan_id = asyncio.run(_ask_for_what_nobody_takes(empty.store))
+def test_an_untaken_request_is_shown_in_its_plan_and_listed(empty: Shop) -> None:
+    plan_id = asyncio.run(_request_an_untaken_event(empty.store))
     shown = empty("plans", "show", plan_id).stdout
     assert "nobody takes till.requested yet; waits since 2" in shown
     assert "nobody takes it yet after" in shown
@@ -256,17 +256,17 @@ def test_what_nobody_takes_is_shown_with_its_plan_and_listed(empty: Shop) -> Non
     assert empty("events", "untaken", "--tenant", "other").stdout == ""
 
 
-# What waits for people
+# Questions
 
 
-def test_the_inbox_has_the_most_urgent_first_with_all_that_is_held(shop: Shop) -> None:
+def test_the_inbox_lists_the_most_urgent_question_first_with_its_payload(shop: Shop) -> None:
     rows = [line.split("\t") for line in shop("inbox").stdout.splitlines()]
     assert [row[2] for row in rows] == ["slot.chosen", "payment.charge"]
     assert rows[1][6] == '{"amount": 120.5}'
     assert [wait["deadline"] for wait in shop.json("inbox")] == sorted(w["deadline"] for w in shop.json("inbox"))
 
 
-def test_on_a_terminal_the_inbox_says_what_to_type_and_repeats_the_store_that_was_given(shop: Shop) -> None:
+def test_on_a_terminal_the_inbox_prints_the_commands_to_type_with_the_given_store(shop: Shop) -> None:
     told = shop("inbox", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
     typed = f"soorma approve {shop.wait('payment.charge')[:8]}"
     for part in (typed, "needs approval", "day: monday | tuesday, floor: integer, is_gift: boolean (optional)"):
@@ -277,12 +277,12 @@ def test_on_a_terminal_the_inbox_says_what_to_type_and_repeats_the_store_that_wa
     assert f"--store {shlex.quote(other)}" in told
 
 
-def test_whoever_answers_has_the_roles_that_are_said_and_root_is_asked_for_none(empty: Shop) -> None:
+def test_an_answer_has_the_roles_of_its_options_and_root_needs_none(empty: Shop) -> None:
     with chdir(APPS):
         held = empty("run", "guarded:agents", "cash.wanted", "--answer", "approve")
         assert held.exit_code == WAITS
         assert "invalid" in held.stderr and "local has no role; one of cashier must answer" in held.stderr
-        assert " --role cashier" in held.stderr, "the command to copy says which role"
+        assert " --role cashier" in held.stderr, "the command to copy names the role"
         assert (
             empty("run", "guarded:agents", "cash.wanted", "--answer", "approve", "--role", "cashier").exit_code == DONE
         )
@@ -295,7 +295,7 @@ def test_whoever_answers_has_the_roles_that_are_said_and_root_is_asked_for_none(
     assert empty("approve", wait, "--root").stdout == f"accepted {wait[:8]}\n"
 
 
-def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop) -> None:
+def test_an_approval_counts_once_and_a_second_gets_the_first_persons_name(shop: Shop) -> None:
     wait = shop.wait("payment.charge")
     first = shop("approve", wait[:6], "--as", "ada", "--note", "fine by me")
     assert (first.exit_code, first.stdout) == (DONE, f"accepted {wait[:8]}\n")
@@ -306,7 +306,7 @@ def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop
     assert wait not in [open_now["wait_id"] for open_now in shop.json("inbox")]
 
 
-def test_an_answer_given_while_nothing_runs_moves_the_plan_when_its_agents_run_again(shop: Shop) -> None:
+def test_an_answer_without_running_agents_moves_the_plan_at_their_next_start(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     shop("approve", shop.wait("payment.charge"), "--as", "ada", "--note", "fine by me")
     asyncio.run(run_to_the_end(shop.store, plan_id))
@@ -322,7 +322,7 @@ def test_a_rejected_payment_is_not_made(shop: Shop) -> None:
     assert shop.plan("order.place")["result"] == {"paid": False}
 
 
-def test_a_typed_answer_and_an_edit_must_fit_and_an_invalid_one_leaves_the_question_open(shop: Shop) -> None:
+def test_an_answer_or_edit_off_its_schema_is_refused_and_leaves_the_question_open(shop: Shop) -> None:
     edit = (shop.wait("payment.charge"), "--decision", "edit", "--data")
     off = shop("answer", *edit, '{"data": {"amount": -1}}')
     assert (off.exit_code, off.stdout[:7], "$.amount" in off.stdout) == (ERROR, "invalid", True)
@@ -335,20 +335,20 @@ def test_a_typed_answer_and_an_edit_must_fit_and_an_invalid_one_leaves_the_quest
     assert json.loads(taken.stdout) == {"wait_id": wait, "outcome": "accepted", "detail": ""}
 
 
-# Writes go through whoever owns the file
+# Writes through the owner of the file
 
 
 @pytest.fixture(scope="module")
-def busy(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
-    """A store that an application runs on."""
+def running_shop(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
+    """Start an application on a store."""
     shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
     places.copy(seeded, shop.store)
     with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop") as process:
         yield shop, process
 
 
-def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(busy: Busy) -> None:
-    shop, _ = busy
+def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(running_shop: Busy) -> None:
+    shop, _ = running_shop
     result = shop("approve", shop.wait("payment.charge"), "--as", "ada")
     assert (result.exit_code, result.stderr) == (DONE, "")
     tail = shop("events", "tail", "--follow", "--plan", shop.plan("order.place")["plan_id"])
@@ -356,8 +356,8 @@ def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(busy
     assert shop.plan("order.place")["result"] == {"paid": True}
 
 
-def test_a_plan_is_cancelled_through_its_owner(busy: Busy) -> None:
-    shop, _ = busy
+def test_a_plan_is_cancelled_through_its_owner(running_shop: Busy) -> None:
+    shop, _ = running_shop
     plan_id = shop.plan("order.deliver")["plan_id"]
     result = shop("plans", "cancel", plan_id[:8], "--reason", "changed my mind")
     assert (result.exit_code, result.stdout) == (DONE, f"cancelling plan {plan_id}\n")
@@ -366,8 +366,8 @@ def test_a_plan_is_cancelled_through_its_owner(busy: Busy) -> None:
     assert (plan["status"], plan["reason"].split(";")[0]) == ("cancelled", "changed my mind")
 
 
-def test_a_second_application_is_told_who_owns_the_store(busy: Busy) -> None:
-    shop, process = busy
+def test_a_second_application_gets_the_owner_of_the_store(running_shop: Busy) -> None:
+    shop, process = running_shop
     run = shop.run("order.check")
     assert run.exit_code == ERROR
     assert f"owned by process {process.pid}" in run.stderr
@@ -375,8 +375,8 @@ def test_a_second_application_is_told_who_owns_the_store(busy: Busy) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks a database itself")
-def test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it(busy: Busy) -> None:
-    shop, process = busy
+def test_an_owner_is_reached_without_the_file_with_its_name(running_shop: Busy) -> None:
+    shop, process = running_shop
     shop.store.with_name(f"{shop.store.name}.owner").unlink()
     result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
     assert (result.exit_code, result.stdout[:20]) == (ERROR, "it has already ended")
@@ -384,7 +384,7 @@ def test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it(busy
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(shop: Shop, moment: str) -> None:
+def test_an_owner_killed_during_an_answer_neither_loses_nor_doubles_it(shop: Shop, moment: str) -> None:
     wait = shop.wait("payment.charge")
     with shop.background(sys.executable, "dying_owner.py", moment, ready="ready") as owner:
         result = shop("approve", wait, "--as", "ada")
@@ -395,7 +395,7 @@ def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(sho
     assert again.stdout.startswith(f"duplicate {wait[:8]}: ada was first")
 
 
-def test_a_plan_that_has_ended_cannot_be_cancelled(shop: Shop) -> None:
+def test_an_ended_plan_cannot_be_cancelled(shop: Shop) -> None:
     result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
     assert result.exit_code == ERROR
     assert result.stdout.startswith("it has already ended")
@@ -404,7 +404,7 @@ def test_a_plan_that_has_ended_cannot_be_cancelled(shop: Shop) -> None:
 # Events
 
 
-def test_the_newest_events_are_printed_in_the_order_in_which_they_came_and_as_json_are_cloudevents(shop: Shop) -> None:
+def test_the_newest_events_are_printed_in_their_order_and_as_json_are_cloudevents(shop: Shop) -> None:
     everything = shop("events", "tail", "--limit", "100").stdout.splitlines()
     assert everything[-3:] == shop("events", "tail", "--limit", "3").stdout.splitlines()
     assert " client order.check  " in everything[0]
@@ -415,7 +415,7 @@ def test_the_newest_events_are_printed_in_the_order_in_which_they_came_and_as_js
     assert {event.plan_id for event in events[1:]} == {plan_id}
 
 
-def test_following_all_events_ends_with_ctrl_c_and_that_is_no_failure(shop: Shop) -> None:
+def test_ctrl_c_ends_the_following_of_events_with_exit_code_0(shop: Shop) -> None:
     with shop.background(*SOORMA, "events", "tail", "--follow", ready="notification.human_input") as tail:
         tail.send_signal(signal.SIGINT)
         assert tail.wait() == DONE
@@ -431,14 +431,14 @@ def test_a_goal_is_pursued_to_its_end_with_the_result_alone_on_stdout(empty: Sho
     assert "stock answered after" in run.stderr
 
 
-def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> None:
+def test_a_failed_plan_exits_with_3_and_its_reason_on_stderr(empty: Shop) -> None:
     run = empty.process(*SOORMA, "run", "orders:agents", "order.break")
     assert (run.returncode, run.stdout) == (FAILED, "")
     assert "failed: event 'payment.chrage' is not offered" in run.stderr
     assert "Traceback" not in run.stderr
 
 
-def test_off_a_terminal_nobody_is_asked_and_without_waiting_a_question_ends_with_4(empty: Shop) -> None:
+def test_off_a_terminal_a_question_is_not_asked_and_without_waiting_exits_with_4(empty: Shop) -> None:
     run = empty.run("order.place", "--no-wait", "--json")
     told = json.loads(run.stdout)
     assert (run.exit_code, told["status"], told["result"]) == (WAITS, "paused", None)
@@ -446,7 +446,7 @@ def test_off_a_terminal_nobody_is_asked_and_without_waiting_a_question_ends_with
     assert f"soorma approve {told['waits'][0]['wait_id'][:8]}" in run.stderr
 
 
-def test_the_same_key_finds_the_same_plan_and_goes_on_with_it(empty: Shop) -> None:
+def test_the_same_key_continues_the_same_plan(empty: Shop) -> None:
     first = empty.run("order.place", "--key", "k-1", "--no-wait", "--json")
     empty("approve", empty.wait("payment.charge"))
     second = empty.run("order.place", "--key", "k-1", "--json")
@@ -461,13 +461,13 @@ def test_a_standing_answer_answers_every_gate(empty: Shop, way: str, paid: bool)
     assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"paid": paid})
 
 
-def test_a_standing_yes_is_no_answer_to_a_question_that_wants_data(empty: Shop) -> None:
+def test_a_standing_yes_does_not_answer_a_question_for_data(empty: Shop) -> None:
     run = empty.run("order.deliver", "--answer", "approve")
     assert run.exit_code == WAITS
     assert "'day' is a required property" in run.stderr or "$" in run.stderr
 
 
-def test_a_person_is_shown_the_held_payload_and_asked_until_the_answer_makes_sense(empty: Shop) -> None:
+def test_a_person_sees_the_held_payload_and_is_asked_until_the_answer_is_valid(empty: Shop) -> None:
     run = empty.ask("order.place", 'maybe\ne\n{"amount": -1}\ne\n{"amount": 9}\n')
     assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"paid": True})
     assert '{"amount": 120.5}' in run.stderr
@@ -476,9 +476,7 @@ def test_a_person_is_shown_the_held_payload_and_asked_until_the_answer_makes_sen
     assert 'published payment.charge  {"amount": 9}' in run.stderr
 
 
-def test_a_person_is_asked_for_each_property_of_a_typed_answer_and_who_leaves_leaves_the_plan_waiting(
-    empty: Shop,
-) -> None:
+def test_a_person_is_asked_for_each_property_and_end_of_input_leaves_the_plan_waiting(empty: Shop) -> None:
     assert empty.ask("order.deliver", "").exit_code == WAITS
     assert len(empty.json("inbox")) == 1
     run = empty.ask("order.deliver", "friday\nmonday\nhigh\n3\ny\n\n")
@@ -488,13 +486,13 @@ def test_a_person_is_asked_for_each_property_of_a_typed_answer_and_who_leaves_le
     assert '{"day": "monday", "floor": 3, "is_gift": true}' in run.stderr
 
 
-def test_on_a_terminal_a_person_is_asked_without_being_told_to(empty: Shop) -> None:
+def test_on_a_terminal_a_person_is_asked_by_default(empty: Shop) -> None:
     code, result, seen = empty.on_a_terminal("run", "orders:agents", "order.place", until=b"[e]dit: ", typed=b"y\n")
     assert (code, json.loads(result)) == (DONE, {"paid": True})
     assert b'{"amount": 120.5}' in seen
 
 
-def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
+def test_a_question_answered_in_another_process_is_withdrawn_from_the_prompt(empty: Shop) -> None:
     command = (*SOORMA, "run", "orders:agents", "order.place", "--answer", "ask")
     reader, writer = os.pipe()
     environment = {**os.environ, "SOORMA_STORE_URL": empty.url}
@@ -516,7 +514,7 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
-def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Shop, name: signal.Signals) -> None:
+def test_agents_run_until_a_signal_and_exit_with_0(empty: Shop, name: signal.Signals) -> None:
     with empty.background(*SOORMA, "run", "orders:shop", ready="Agents: orders, stock, till. ") as process:
         process.send_signal(name)
         assert process.stdout is not None
@@ -525,7 +523,7 @@ def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Sh
         assert told.startswith("Stopping: running handlers have ") and "\nStopped. " in told
 
 
-def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop) -> None:
+def test_a_missing_application_is_an_error_with_the_searched_module(empty: Shop) -> None:
     run = empty.process(*SOORMA, "run", "ordres:agents")
     assert run.returncode == ERROR
     assert "no module 'ordres'" in run.stderr
@@ -541,27 +539,29 @@ def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(emp
         ("orders:decide", UserCodeError, "missing 1 required positional argument"),
     ],
 )
-def test_what_names_no_agents_is_refused_and_a_bug_is_not_hidden(app: str, error: type[Exception], told: str) -> None:
+def test_an_object_without_agents_is_refused_and_a_bug_in_its_module_is_shown(
+    app: str, error: type[Exception], told: str
+) -> None:
     with chdir(APPS), pytest.raises(error, match=told):
         load_agents(app)
 
 
-# What it looks like
+# Appearance
 
 
-def test_colours_are_for_terminals_and_only_for_those_who_want_them(shop: Shop) -> None:
+def test_colours_are_for_terminals_unless_no_color_is_set(shop: Shop) -> None:
     assert "\x1b[" not in shop("plans", "ls").stdout
     assert "\x1b[32m" in shop("plans", "ls", env={"FORCE_COLOR": "1"}).stdout
     assert "\x1b[3" not in shop("plans", "ls", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
 
 
-def test_on_a_terminal_no_line_is_longer_than_it_is_wide(shop: Shop) -> None:
+def test_no_line_is_longer_than_the_terminal_is_wide(shop: Shop) -> None:
     for command in (("plans", "ls"), ("inbox",), ("plans", "show", shop.plan("order.break")["plan_id"][:8])):
         told = shop(*command, env={"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "60"}).stdout
         assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in told.splitlines()) <= 60
 
 
-def test_what_others_wrote_cannot_move_the_cursor(empty: Shop) -> None:
+def test_control_characters_in_data_are_escaped_on_the_terminal(empty: Shop) -> None:
     evil = {"order_id": "\x1b[2J\x07\u202e\x9b2J"}
     run = empty.run("order.check", "--data", json.dumps(evil))
     plan_id = empty.json("plans", "ls")[0]["plan_id"]

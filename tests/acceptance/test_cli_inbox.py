@@ -1,4 +1,4 @@
-"""`soorma inbox`: what people do about a question at the shell, beside answering it."""
+"""`soorma inbox`: claims, assignments, absences and links at the shell."""
 
 import asyncio
 from datetime import timedelta
@@ -31,7 +31,7 @@ def till() -> Tool:
 
 
 async def ask(store: Path) -> str:
-    """Hold a payment that a manager has to approve, of which ann was told, and bob is one of them."""
+    """Hold a payment with a manager's approval, with a notice to ann; bob is a manager too."""
     async with Platform(f"sqlite:///{store}") as platform:
         await platform.start(till())
         now = platform.services.clock.now()
@@ -45,13 +45,13 @@ async def ask(store: Path) -> str:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> tuple[Shop, str]:
+def held_question(tmp_path: Path) -> tuple[Shop, str]:
     store = tmp_path / "shop.db"
     return Shop(store), asyncio.run(ask(store))
 
 
-def test_a_question_is_claimed_handed_over_and_let_go_at_the_shell(asked: tuple[Shop, str]) -> None:
-    shop, wait = asked
+def test_a_question_is_claimed_assigned_and_released_at_the_shell(held_question: tuple[Shop, str]) -> None:
+    shop, wait = held_question
     short = wait[:8]
     claimed = shop("inbox", "claim", short, *ANN)
     assert claimed.exit_code == DONE and claimed.stdout.startswith(f"{short} is assigned to ann until ")
@@ -73,16 +73,16 @@ def test_a_question_is_claimed_handed_over_and_let_go_at_the_shell(asked: tuple[
     assert shop("inbox", "claim", short, "--as", "eve").exit_code == ERROR
 
 
-def test_who_was_told_of_a_question_is_listed_as_lines_and_as_json(asked: tuple[Shop, str]) -> None:
-    shop, wait = asked
+def test_notices_of_a_question_are_listed_as_lines_and_as_json(held_question: tuple[Shop, str]) -> None:
+    shop, wait = held_question
     assert [line.split("\t")[1:4] for line in shop("inbox", "told", wait[:8]).stdout.splitlines()] == [
         ["ann", "delivered", "mail"]
     ]
     assert [one["user_id"] for one in shop.json("inbox", "told", wait)] == ["ann"]
 
 
-def test_who_is_away_names_a_deputy_until_a_day_and_comes_back(asked: tuple[Shop, str]) -> None:
-    shop, _ = asked
+def test_an_absence_names_a_substitute_until_a_day_and_can_be_ended(held_question: tuple[Shop, str]) -> None:
+    shop, _ = held_question
     assert shop("inbox", "away", "--until", "2030-01-01", *ANN).exit_code == USAGE
     far = shop("inbox", "away", "--until", "2999-01-01", "--deputy", "bob", *ANN)
     assert (far.exit_code, "is too far away" in far.stderr) == (ERROR, True)
@@ -95,9 +95,9 @@ def test_who_is_away_names_a_deputy_until_a_day_and_comes_back(asked: tuple[Shop
     assert shop.json("inbox", "away") == []
 
 
-def test_a_link_is_printed_once_and_ended(asked: tuple[Shop, str]) -> None:
-    shop, wait = asked
-    assert shop("inbox", "link", wait).exit_code == USAGE, "at a store it says for whom"
+def test_a_link_is_printed_once_and_ended(held_question: tuple[Shop, str]) -> None:
+    shop, wait = held_question
+    assert shop("inbox", "link", wait).exit_code == USAGE, "a link made at a store needs its addressee"
     for_ann = ("--for", "ann", *MANAGER)
     url = shop("inbox", "link", wait[:8], "--base", "https://shop.example/", *for_ann).stdout.strip()
     assert url.startswith("https://shop.example/v1/answers/")
@@ -107,8 +107,8 @@ def test_a_link_is_printed_once_and_ended(asked: tuple[Shop, str]) -> None:
         assert shop("inbox", "link", wait, "--revoke", "--for", "ann").stdout == "revoked\n"
 
 
-def test_the_list_says_when_there_is_more(asked: tuple[Shop, str]) -> None:
-    shop, _ = asked
+def test_a_truncated_list_says_so(held_question: tuple[Shop, str]) -> None:
+    shop, _ = held_question
     asyncio.run(ask(shop.store))
     assert shop("inbox").stderr == ""
     cut = shop("inbox", "--limit", "1")
@@ -116,8 +116,8 @@ def test_the_list_says_when_there_is_more(asked: tuple[Shop, str]) -> None:
     assert len(shop.json("inbox", "--limit", "1")) == 1
 
 
-async def rest(store: Path) -> str:
-    """Leave a plan whose model is away for an hour."""
+async def leave_resting_plan(store: Path) -> str:
+    """Leave a plan with its model unavailable for an hour."""
     mind = ScriptedReasoner([RateLimited("slow down", retry_after=timedelta(hours=1))])
     async with Platform(f"sqlite:///{store}") as platform:
         await platform.start(ChoreographyPlanner("buyer", goals=["buy.wanted"], reasoner=mind), till())
@@ -127,16 +127,16 @@ async def rest(store: Path) -> str:
         return plan.plan_id
 
 
-def test_why_says_until_when_a_plan_sleeps_and_why(tmp_path: Path) -> None:
+def test_why_shows_the_reason_and_end_of_a_plans_rest(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
-    plan_id = asyncio.run(rest(shop.store))
+    plan_id = asyncio.run(leave_resting_plan(shop.store))
     told = shop("why", plan_id[:8])
     assert (told.exit_code, told.stderr) == (DONE, "this plan made no model call\n")
     assert "it is paused; it sleeps until 20" in told.stdout and told.stdout.endswith("UTC: slow down\n")
     assert shop.json("why", plan_id) == []
 
 
-def test_sessions_of_the_console_are_ended_by_name_or_all_at_once(tmp_path: Path) -> None:
+def test_console_sessions_are_ended_for_one_user_or_for_all(tmp_path: Path) -> None:
     asyncio.run(ask(tmp_path / "shop.db"))
     shop = Shop(tmp_path / "shop.db")
     assert "give the person" in shop("inbox", "sign-out").output

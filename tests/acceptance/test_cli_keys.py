@@ -1,4 +1,4 @@
-"""`soorma keys` as people and scripts meet it."""
+"""`soorma keys` for people and scripts."""
 
 import asyncio
 from pathlib import Path
@@ -26,7 +26,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "shop.db")
 
 
-def whom(shop: Shop, token: str) -> Caller:
+def caller_of(shop: Shop, token: str) -> Caller:
     async def ask() -> Caller:
         async with Platform(f"sqlite:///{shop.store}") as platform:
             return await ApiKeys(platform).authenticate(token)
@@ -34,13 +34,13 @@ def whom(shop: Shop, token: str) -> Caller:
     return asyncio.run(ask())
 
 
-def test_a_key_is_shown_once_and_stands_for_whom_it_was_made(shop: Shop) -> None:
+def test_a_key_is_shown_once_and_identifies_its_user_roles_and_rights(shop: Shop) -> None:
     agent = ("--agent", "stock", "--takes", "stock.reserve", "--makes", "stock.low")
     made = shop("keys", "create", "--tenant", "acme", "--user", "ann", "--role", "operator", "--expires", "90d", *agent)
     assert made.exit_code == DONE
     token, rights = made.stdout.strip(), AgentRights("stock", frozenset({"stock.reserve"}), frozenset({"stock.low"}))
     key_id = token.split("_")[1]
-    assert whom(shop, token) == Caller(Person("acme", "ann", frozenset({"operator"})), rights, key_id)
+    assert caller_of(shop, token) == Caller(Person("acme", "ann", frozenset({"operator"})), rights, key_id)
     assert token.encode() not in bytes_of(shop.store)
     assert token.split("_", 2)[2].encode() not in bytes_of(shop.store)
     listed = shop("keys", "ls", "--tenant", "acme").stdout.splitlines()
@@ -49,7 +49,7 @@ def test_a_key_is_shown_once_and_stands_for_whom_it_was_made(shop: Shop) -> None
     assert shop("keys", "ls").stdout == ""
 
 
-def test_a_key_is_revoked_by_the_beginning_of_its_id(shop: Shop) -> None:
+def test_a_key_is_revoked_by_a_prefix_of_its_id(shop: Shop) -> None:
     made = shop.json("keys", "create", "--user", "ann")
     key_id = made["key_id"]
     assert shop("keys", "revoke", key_id[:6], "--tenant", "other").exit_code == ERROR
@@ -57,7 +57,7 @@ def test_a_key_is_revoked_by_the_beginning_of_its_id(shop: Shop) -> None:
     again = shop("keys", "revoke", key_id)
     assert (again.exit_code, "revoked already" in again.stdout) == (ERROR, True)
     with pytest.raises(Unauthenticated, match="was revoked"):
-        whom(shop, made["token"])
+        caller_of(shop, made["token"])
     (listed,) = shop.json("keys", "ls")
     assert listed["revoked_at"] is not None
     assert "secret_hash" not in listed
@@ -73,6 +73,6 @@ def test_a_key_is_revoked_by_the_beginning_of_its_id(shop: Shop) -> None:
         ("--user", "a", "--role", ""),
     ],
 )
-def test_a_key_for_nobody_or_for_no_agent_is_not_made(shop: Shop, wrong: tuple[str, ...]) -> None:
+def test_a_key_without_a_user_or_agent_is_not_created(shop: Shop, wrong: tuple[str, ...]) -> None:
     assert shop("keys", "create", *wrong).exit_code == USAGE
     assert shop("keys", "ls").stdout == ""

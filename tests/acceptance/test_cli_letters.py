@@ -1,4 +1,4 @@
-"""`soorma dead-letters` as people and scripts meet it."""
+"""`soorma dead-letters` for people and scripts."""
 
 import asyncio
 import json
@@ -19,7 +19,8 @@ RUN = (*SOORMA, "run", "breaking:agents")
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Five letters: a request of a client, one of a plan that went on, a goal, and one fact for two agents."""
+    """Seed five letters: of a client's request, of a continued plan's request, of a goal, and of one fact for two
+    agents."""
     store = tmp_path_factory.mktemp("letters") / "shop.db"
     leave_letters(Shop(store), "o-0")
     return store
@@ -56,16 +57,16 @@ def put_paper_in(shop: Shop) -> None:
 
 
 def wait_until(shop: Shop, number: str, status: str) -> dict[str, Any]:
-    """The test's own time limit ends it."""
+    """Wait for a status, up to the time limit of the test."""
     while (one := shop.json("dead-letters", "show", number))["status"] != status:
         pass
     return one
 
 
-# What is there
+# Lists
 
 
-def test_letters_are_listed_the_newest_first_as_lines_and_that_there_are_none_is_no_data(shop: Shop) -> None:
+def test_letters_are_listed_newest_first_as_lines_and_an_empty_list_prints_no_data(shop: Shop) -> None:
     rows = [line.split("\t") for line in shop("dead-letters", "ls").stdout.splitlines()]
     assert sorted(row[1] for row in rows[:2]) == ["alarm", "till"]
     assert [row[1] for row in rows[2:]] == ["books", "till", "till"]
@@ -79,7 +80,7 @@ def test_letters_are_listed_the_newest_first_as_lines_and_that_there_are_none_is
     assert shop("dead-letters", "show", number(shop, "receipt.print"), "--tenant", "other").exit_code == ERROR
 
 
-def test_a_letter_is_shown_with_its_event_its_reason_and_what_can_be_done(shop: Shop) -> None:
+def test_a_letter_is_shown_with_its_event_its_reason_and_the_possible_commands(shop: Shop) -> None:
     one = letter(shop, "receipt.print", in_plan=True)
     result = shop("dead-letters", "show", str(one["letter_id"]))
     assert result.exit_code == DONE
@@ -98,7 +99,7 @@ def test_a_letter_is_shown_with_its_event_its_reason_and_what_can_be_done(shop: 
     assert f" --store {shop.url}" in told.split("soorma dead-letters redrive")[1], "what is typed repeats the store"
 
 
-def test_a_letter_of_a_plan_that_has_ended_says_what_to_do_instead(shop: Shop) -> None:
+def test_a_letter_of_an_ended_plan_names_a_new_submission_as_the_cure(shop: Shop) -> None:
     one = number(shop, "day.closed", in_plan=True)
     shown = shop("dead-letters", "show", one).stdout
     assert "has ended (failed)" in shown
@@ -109,7 +110,7 @@ def test_a_letter_of_a_plan_that_has_ended_says_what_to_do_instead(shop: Shop) -
     assert "submit the goal again" in result.stderr
 
 
-def test_a_letter_as_json_has_everything_a_program_needs(shop: Shop) -> None:
+def test_a_letter_as_json_is_complete(shop: Shop) -> None:
     one = letter(shop, "receipt.print")
     told = shop.json("dead-letters", "show", str(one["letter_id"]))
     assert told == one
@@ -118,7 +119,7 @@ def test_a_letter_as_json_has_everything_a_program_needs(shop: Shop) -> None:
     assert told["event"]["data"] == {"order": "o-0"}
 
 
-def test_an_event_that_cannot_be_read_is_listed_with_what_is_known_of_it(shop: Shop) -> None:
+def test_a_letter_with_an_unreadable_event_is_listed_with_its_known_fields(shop: Shop) -> None:
     one = letter(shop, "receipt.print")
     with sqlite3.connect(shop.store) as db:
         db.execute("UPDATE event SET rest = CAST(x'FF' AS TEXT) WHERE id = ?", (one["event"]["id"],))
@@ -131,10 +132,10 @@ def test_an_event_that_cannot_be_read_is_listed_with_what_is_known_of_it(shop: S
     assert shop("dead-letters", "discard", str(one["letter_id"])).exit_code == DONE
 
 
-# What is meant
+# Names
 
 
-def test_a_letter_is_meant_by_its_number_or_the_beginning_of_its_events_id_unless_that_died_twice(shop: Shop) -> None:
+def test_a_letter_is_named_by_its_number_or_an_unambiguous_prefix_of_its_events_id(shop: Shop) -> None:
     one = letter(shop, "receipt.print")
     for named in (str(one["letter_id"]), one["event"]["id"], one["event"]["id"][:6]):
         assert shop.json("dead-letters", "show", named)["letter_id"] == one["letter_id"]
@@ -145,7 +146,7 @@ def test_a_letter_is_meant_by_its_number_or_the_beginning_of_its_events_id_unles
     assert len(letters(shop)) == 5
 
 
-def test_what_names_no_letter_is_an_error_on_one_line(shop: Shop) -> None:
+def test_a_name_of_no_letter_is_an_error_on_one_line(shop: Shop) -> None:
     for named in ("999", "zzzz", "z", "-1", "9" * 30, "\u00b2"):
         result = shop("dead-letters", "show", "--", named)
         assert (result.exit_code, result.stdout) == (ERROR, ""), named
@@ -153,10 +154,10 @@ def test_what_names_no_letter_is_an_error_on_one_line(shop: Shop) -> None:
         assert len(result.stderr.splitlines()) == 1, named
 
 
-# What is done
+# Actions
 
 
-def test_a_letter_redriven_while_nothing_runs_is_handled_when_its_agent_does(shop: Shop) -> None:
+def test_a_letter_redriven_without_a_running_agent_is_handled_at_its_start(shop: Shop) -> None:
     one = number(shop, "receipt.print")
     result = shop("dead-letters", "redrive", one)
     assert (result.exit_code, result.stdout) == (DONE, f"redriven letter {one} (receipt.print for till)\n")
@@ -168,7 +169,7 @@ def test_a_letter_redriven_while_nothing_runs_is_handled_when_its_agent_does(sho
         assert wait_until(shop, one, "handled")["redriven"] == 1
 
 
-def test_letters_are_redriven_and_discarded_through_the_running_application_which_acts_at_once(shop: Shop) -> None:
+def test_letters_are_redriven_and_discarded_at_once_through_the_running_application(shop: Shop) -> None:
     one, other = number(shop, "receipt.print", in_plan=True), number(shop, "receipt.print")
     plan_id = letter(shop, "receipt.print", in_plan=True)["plan_id"]
     with shop.background(*RUN, ready="Ctrl-C to stop"):
@@ -181,12 +182,14 @@ def test_letters_are_redriven_and_discarded_through_the_running_application_whic
         discarded = shop("dead-letters", "discard", other, "--as", "ann", "--note", "no", "--json")
     assert "receipt.printed" in shop("events", "tail").stdout
     plan = shop.json("plans", "show", plan_id)
-    assert (plan["status"], plan["result"]) == ("completed", {"sold": True}), "it went on without, and stays as it is"
+    assert (plan["status"], plan["result"]) == ("completed", {"sold": True}), (
+        "a plan continued without it stays completed"
+    )
     assert json.loads(discarded.stdout) == {"letter_id": int(other), "discarded": True, "status": "discarded"}
     assert "discarded by ann: no" in shop.json("dead-letters", "show", other)["reason"]
 
 
-def test_a_second_redrive_is_told_so_and_changes_nothing(shop: Shop) -> None:
+def test_a_second_redrive_is_refused_and_changes_nothing(shop: Shop) -> None:
     one = number(shop, "receipt.print")
     shop("dead-letters", "redrive", one)
     again = shop("dead-letters", "redrive", one)
@@ -199,7 +202,7 @@ def test_a_second_redrive_is_told_so_and_changes_nothing(shop: Shop) -> None:
     assert shop.json("dead-letters", "show", one)["redriven"] == 1
 
 
-def test_a_letter_is_discarded_once_with_who_and_why(shop: Shop) -> None:
+def test_a_letter_is_discarded_once_with_a_name_and_a_note(shop: Shop) -> None:
     one = number(shop, "day.closed", in_plan=True)
     first = shop("dead-letters", "discard", one, "--as", "ann", "--note", "kept elsewhere")
     assert (first.exit_code, first.stdout) == (DONE, f"discarded letter {one} (day.closed for books)\n")
@@ -211,10 +214,10 @@ def test_a_letter_is_discarded_once_with_who_and_why(shop: Shop) -> None:
     assert int(one) not in [open_now["letter_id"] for open_now in letters(shop)]
 
 
-# What it looks like
+# Appearance
 
 
-def test_on_a_terminal_there_is_a_table_and_no_line_is_longer_than_it_is_wide(shop: Shop) -> None:
+def test_a_terminal_shows_a_table_no_wider_than_itself(shop: Shop) -> None:
     commands = (("ls",), ("show", number(shop, "day.closed", in_plan=True)))
     told = [shop("dead-letters", *command, env={**TERMINAL, "COLUMNS": "80"}).stdout for command in commands]
     table, shown = (re.sub(r"\x1b\[[0-9;]*m", "", text) for text in told)
@@ -222,7 +225,7 @@ def test_on_a_terminal_there_is_a_table_and_no_line_is_longer_than_it_is_wide(sh
     assert max(len(line) for text in (table, shown) for line in text.splitlines()) <= 80
 
 
-def test_what_others_wrote_cannot_move_the_cursor(tmp_path: Path) -> None:
+def test_control_characters_in_a_letter_are_escaped_on_the_terminal(tmp_path: Path) -> None:
     evil = Shop(tmp_path / "evil.db")
     leave_letters(evil, "\x1b[2J\x07\u202e\x9b2J\n\t!")
     one = number(evil, "receipt.print")

@@ -1,4 +1,4 @@
-"""What `soorma` tells of a plan that goes by a state machine, and of the model that drew it."""
+"""The output of `soorma` for a plan of a state machine, and for the model's planning of it."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ MACHINE: dict[str, Any] = {
 }
 
 
-async def counted(store: Path) -> str:
+async def run_counting_plan(store: Path) -> str:
     astray = MACHINE | {"start": {"action": {"event_type": "stock.cuont", "data": {}}, "default_next": "done"}}
     planner, stock = Planner("counter", reasoner=ScriptedReasoner([draw(astray), draw(MACHINE)])), Tool("stock")
 
@@ -39,9 +39,9 @@ async def counted(store: Path) -> str:
         return plan.plan_id
 
 
-def test_a_drawn_plan_is_told_by_its_states_where_it_is_and_what_it_knows(tmp_path: Path) -> None:
+def test_a_state_machine_plan_is_shown_with_its_states_its_position_and_its_results(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
-    plan_id = asyncio.run(counted(shop.store))
+    plan_id = asyncio.run(run_counting_plan(shop.store))
     shown = shop("plans", "show", plan_id).stdout
     assert 'state done, results {"start": {"count": 3}}\n' in shown
     assert "  refused a plan of 2 states: start, done" in shown
@@ -51,5 +51,5 @@ def test_a_drawn_plan_is_told_by_its_states_where_it_is_and_what_it_knows(tmp_pa
     assert (told["current_state"], told["results"]) == ("done", {"start": {"count": 3}})
     why = shop("why", plan_id).stdout
     assert "1. refused a plan of 2 states: start, done" in why
-    assert "prompt    planner/plan version 5" in why
+    assert "prompt    planner/plan version 6" in why
     assert [entry["prompt_id"] for entry in shop.json("why", plan_id)] == ["planner/plan"] * 2

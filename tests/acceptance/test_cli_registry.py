@@ -1,4 +1,4 @@
-"""`soorma registry check` as people and scripts meet it."""
+"""`soorma registry check` for people and scripts."""
 
 import asyncio
 import json
@@ -64,7 +64,7 @@ def shop(tmp_path: Path) -> Shop:
     )
 
 
-def test_it_names_the_events_that_nobody_will_find_and_their_agents_and_ends_with_1(shop: Shop) -> None:
+def test_the_check_names_undiscoverable_events_with_their_agents_and_exits_with_1(shop: Shop) -> None:
     result = shop("registry", "check")
     assert result.exit_code == ERROR
     assert [line.split("\t") for line in result.stdout.splitlines()] == [
@@ -73,7 +73,7 @@ def test_it_names_the_events_that_nobody_will_find_and_their_agents_and_ends_wit
     ]
 
 
-def test_programs_get_all_of_it(shop: Shop) -> None:
+def test_the_check_as_json_is_complete(shop: Shop) -> None:
     result = shop("registry", "check", "--json")
     assert result.exit_code == ERROR
     silent, alike = json.loads(result.stdout)
@@ -83,7 +83,7 @@ def test_programs_get_all_of_it(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-def test_a_terminal_shows_what_to_do_about_it(shop: Shop, columns: int) -> None:
+def test_on_a_terminal_the_check_shows_cures(shop: Shop, columns: int) -> None:
     result = shop("registry", "check", env={**TERMINAL, "COLUMNS": str(columns)})
     lines = unstyled(result.stdout).splitlines()
     assert lines[0] == "1 without a description"
@@ -93,7 +93,7 @@ def test_a_terminal_shows_what_to_do_about_it(shop: Shop, columns: int) -> None:
     assert max(map(len, lines)) <= columns
 
 
-def test_with_nothing_to_say_it_ends_with_0(tmp_path: Path) -> None:
+def test_a_check_without_findings_exits_with_0(tmp_path: Path) -> None:
     shop = register(tmp_path / "shop.db", tool("till", ("invoice.pay", PAY)))
     result = shop("registry", "check")
     assert (result.exit_code, result.stdout) == (DONE, "")
@@ -101,14 +101,14 @@ def test_with_nothing_to_say_it_ends_with_0(tmp_path: Path) -> None:
     assert shop.json("registry", "check") == []
 
 
-def test_capabilities_that_say_when_to_use_them_tell_twins_apart(tmp_path: Path) -> None:
+def test_similar_events_with_when_to_use_texts_pass_the_check(tmp_path: Path) -> None:
     till = tool("till", ("invoice.pay", PAY), hint="At the counter, in cash.")
     bank = tool("bank", ("supplier.pay", PAY), hint="Abroad, by transfer.")
     assert register(tmp_path / "shop.db", till, bank).json("registry", "check") == []
 
 
-def test_a_name_cannot_do_anything_to_a_terminal(tmp_path: Path) -> None:
-    """Here none is taken that is not on one line; what was stored by others is not believed to be."""
+def test_control_characters_in_a_name_are_escaped_on_the_terminal(tmp_path: Path) -> None:
+    """Registration refuses such a name; the command distrusts names stored by others."""
     till = tool("till", ("drawer.open", ""))
     till.name = "red\x1b[2J\x07\u202e\nevil\t!"
     shop = register(tmp_path / "shop.db", till)
@@ -132,7 +132,7 @@ def test_agents_are_listed_and_shown_with_their_events_by_either_name(shop: Shop
     assert "no agent or event is named 'lost'" in shop("registry", "show", "lost").stderr
 
 
-def passes_on(name: str, takes: str, asks: str) -> Worker:
+def relay_worker(name: str, takes: str, asks: str) -> Worker:
     worker = Worker(name)
 
     @worker.on_task(takes, description=f"Has {asks} done.")
@@ -147,18 +147,18 @@ def passes_on(name: str, takes: str, asks: str) -> Worker:
 
 
 async def go_in_a_circle(store: Path) -> str:
-    """Return the plan that asked two workers, who ask each other."""
+    """Return the id of a plan with a request to two workers in a circle."""
     minds = ScriptedReasoner([publish("ping"), complete({})])
     asks = ChoreographyPlanner("asks", goals=["round.wanted"], reasoner=minds, limits=Limits(max_nesting=4))
     async with Platform(f"sqlite:///{store}") as platform:
-        await platform.start(asks, passes_on("one", "ping", "pong"), passes_on("two", "pong", "ping"))
+        await platform.start(asks, relay_worker("one", "ping", "pong"), relay_worker("two", "pong", "ping"))
         plan = await platform.submit("round.wanted", {})
         await plan.result(timeout=60)
         return plan.plan_id
 
 
-def test_a_circle_of_delegations_is_seen_in_the_log_and_why_names_the_limit_that_stopped_it(tmp_path: Path) -> None:
-    """Nothing declares whom a worker asks."""
+def test_a_circle_of_delegations_is_found_in_the_log_and_why_names_its_limit(tmp_path: Path) -> None:
+    """The circle is undeclared: only the log shows a worker's requests."""
     shop = Shop(tmp_path / "shop.db")
     plan_id = asyncio.run(go_in_a_circle(shop.store))
     lines = [line.split("\t") for line in shop("registry", "check").stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""`soorma prune` and `soorma backup`, beside an application and without one."""
+"""`soorma prune`, `backup` and `forget`, with a running application and without one."""
 
 import asyncio
 import json
@@ -41,15 +41,15 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty days ago one plan completed, one failed, and one came to wait for an approval; nobody ran since."""
+    """Seed a store last used forty days ago: one completed plan, one failed, and one waiting for an approval."""
     store = tmp_path_factory.mktemp("old") / "shop.db"
-    with shop_at_hand() as orders:
+    with importable_shop() as orders:
         asyncio.run(forty_days_ago(store, orders))
     return store
 
 
 @contextmanager
-def shop_at_hand() -> Iterator[Any]:
+def importable_shop() -> Iterator[Any]:
     sys.path.insert(0, str(APPS))
     try:
         import orders
@@ -82,7 +82,7 @@ def goals(shop: Shop) -> list[str]:
 
 
 @pytest.mark.parametrize("has_owner", [False, True])
-def test_plans_that_are_over_are_removed_and_the_rest_stays(shop: Shop, has_owner: bool) -> None:
+def test_ended_plans_are_removed_and_all_others_stay(shop: Shop, has_owner: bool) -> None:
     with shop.background(*SOORMA, "run", "orders:agents", ready=READY) if has_owner else nullcontext():
         refused = shop("prune", "--yes", "--older-than", "23h")
         assert (refused.exit_code, len(goals(shop))) == (ERROR, 3)
@@ -93,14 +93,14 @@ def test_plans_that_are_over_are_removed_and_the_rest_stays(shop: Shop, has_owne
     assert shop("prune", "--yes").stdout == "removed 0 plans and 0 events\n"
 
 
-def test_a_dry_run_says_what_would_go_and_removes_nothing(shop: Shop) -> None:
+def test_a_dry_run_counts_the_removals_and_removes_nothing(shop: Shop) -> None:
     assert shop("prune", "--dry-run").stdout == "would remove 2 plans and 7 events\n"
     told = shop.json("prune", "--dry-run", "--status", "failed")
     assert told == {"plans": 1, "events": 2, "kept": 0, "dry_run": True}
     assert len(goals(shop)) == 3
 
 
-def test_age_status_and_tenant_say_which(shop: Shop) -> None:
+def test_plans_to_remove_are_chosen_by_age_status_and_tenant(shop: Shop) -> None:
     for nothing in (("--older-than", "41d"), ("--older-than", "8w"), ("--status", "cancelled"), ("--tenant", "acme")):
         assert shop("prune", "--yes", *nothing).stdout == "removed 0 plans and 0 events\n"
     assert shop.json("prune", "--yes", "--status", "failed", "--status", "cancelled")["plans"] == 1
@@ -108,7 +108,7 @@ def test_age_status_and_tenant_say_which(shop: Shop) -> None:
     assert shop.json("prune", "--yes", "--older-than", "24h")["plans"] == 1
 
 
-def test_nothing_is_removed_unasked_or_by_an_age_that_is_none(shop: Shop) -> None:
+def test_a_removal_needs_a_confirmation_and_a_valid_age(shop: Shop) -> None:
     told = shop("prune")
     assert (told.exit_code, told.stdout) == (USAGE, "")
     assert "--yes" in told.stderr
@@ -119,7 +119,7 @@ def test_nothing_is_removed_unasked_or_by_an_age_that_is_none(shop: Shop) -> Non
 
 
 @pytest.mark.parametrize(("typed", "left"), [(b"y\n", 1), (b"\n", 3)])
-def test_on_a_terminal_one_is_asked_and_told_how_much(shop: Shop, typed: bytes, left: int) -> None:
+def test_on_a_terminal_a_removal_asks_for_confirmation_with_its_counts(shop: Shop, typed: bytes, left: int) -> None:
     code, _, seen = shop.on_a_terminal("prune", until=b"[y/N]: ", typed=typed)
     assert b"Remove 2 plans and 7 events, older than 30 d?" in seen
     assert code == (DONE if left == 1 else ERROR)
@@ -133,34 +133,34 @@ def test_on_a_terminal_one_is_asked_and_told_how_much(shop: Shop, typed: bytes, 
         ("backup", ("all outside work is done twice",)),
     ],
 )
-def test_the_help_says_what_is_forgotten_or_done_twice(shop: Shop, command: str, parts: tuple[str, ...]) -> None:
+def test_the_help_names_the_consequences_of_prune_and_backup(shop: Shop, command: str, parts: tuple[str, ...]) -> None:
     told = " ".join(shop(command, "--help").stdout.split())
     assert [part for part in parts if part not in told] == []
 
 
-def test_a_plan_is_shown_with_what_it_was_begun_with(shop: Shop) -> None:
+def test_a_plan_is_shown_with_the_versions_of_its_planner_and_prompt(shop: Shop) -> None:
     plan_id = shop.plan("order.check")["plan_id"]
     shown = shop("plans", "show", plan_id).stdout.splitlines()
     assert shown[0].endswith(", planned by orders 0.1.0")
     assert ", prompt planner/decide " in shown[1]
     told = shop.json("plans", "show", plan_id)
-    assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 9")
+    assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 10")
 
 
 # backup
 
 
-def test_a_backup_made_while_nobody_runs_goes_on_from_there(shop: Shop, tmp_path: Path) -> None:
+def test_a_backup_without_a_running_application_continues_from_its_moment(shop: Shop, tmp_path: Path) -> None:
     told = shop("backup", str(tmp_path / "copy.db"))
     assert (told.exit_code, told.stderr) == (DONE, "")
     assert told.stdout.endswith(f" bytes in {tmp_path}/copy.db\n")
     copy = Shop(tmp_path / "copy.db")
     assert goals(copy) == goals(shop)
-    assert copy("approve", copy.wait("payment.charge")).exit_code == ERROR, "it is late for that"
+    assert copy("approve", copy.wait("payment.charge")).exit_code == ERROR, "the approval is too late"
     assert shop.json("backup", str(tmp_path / "two.db"))["bytes"] == (tmp_path / "two.db").stat().st_size
 
 
-def test_backups_beside_a_busy_application_go_on_from_there(tmp_path: Path) -> None:
+def test_backups_beside_a_busy_application_continue_from_their_moments(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
     copies: list[Shop] = []
     with shop.background(sys.executable, "-c", SUBMITTING, ready="ready"):
@@ -168,15 +168,15 @@ def test_backups_beside_a_busy_application_go_on_from_there(tmp_path: Path) -> N
             assert shop("backup", str(tmp_path / f"{number}.db")).exit_code == DONE
             copies.append(Shop(tmp_path / f"{number}.db"))
     sizes: list[int] = []
-    with shop_at_hand() as orders:
+    with importable_shop() as orders:
         for copy in copies:
-            sizes.append(asyncio.run(all_ended(copy, orders)))
+            sizes.append(asyncio.run(count_completed(copy, orders)))
     assert sizes == sorted(sizes)
     assert sizes[0] > 0
 
 
-async def all_ended(copy: Shop, orders: Any) -> int:
-    """How many plans there are, each of which has come to its end by itself, once."""
+async def count_completed(copy: Shop, orders: Any) -> int:
+    """Return the number of plans; each must have reached its end by itself, once."""
     async with Platform(copy.url) as platform:
         await platform.start(*orders.agents)
         rows = await platform.services.store.events.events(limit=99999)
@@ -189,7 +189,7 @@ async def all_ended(copy: Shop, orders: Any) -> int:
     return len(goals)
 
 
-def test_a_backup_replaces_nothing_unasked_and_nothing_that_is_in_use(shop: Shop, tmp_path: Path) -> None:
+def test_a_backup_replaces_a_file_only_by_force_and_never_a_store_in_use(shop: Shop, tmp_path: Path) -> None:
     other = Shop(tmp_path / "other.db")
     other.store.write_text("mine")
     refused = shop("backup", str(other.store))
@@ -203,12 +203,12 @@ def test_a_backup_replaces_nothing_unasked_and_nothing_that_is_in_use(shop: Shop
 
 
 @pytest.mark.parametrize("store", ["sqlite://", "sqlite:///nowhere.db"])
-def test_a_store_that_is_no_file_cannot_be_copied(shop: Shop, tmp_path: Path, store: str) -> None:
+def test_only_a_store_in_a_file_can_be_copied(shop: Shop, tmp_path: Path, store: str) -> None:
     assert shop("backup", "--store", store, str(tmp_path / "copy.db")).exit_code == ERROR
     assert not (tmp_path / "copy.db").exists()
 
 
-def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) -> None:
+def test_a_killed_backup_leaves_no_partial_copy(shop: Shop, tmp_path: Path) -> None:
     program = (
         "import os, signal, sqlite3, sys\n"
         "from soorma_ai.features.upkeep import backup\n"
@@ -226,18 +226,18 @@ def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("has_owner", [False, True])
-def test_a_user_is_forgotten_beside_an_application_and_without_one(shop: Shop, has_owner: bool) -> None:
+def test_a_user_is_erased_with_a_running_application_and_without_one(shop: Shop, has_owner: bool) -> None:
     with shop.background(*SOORMA, "run", "orders:agents", ready=READY) if has_owner else nullcontext():
         told = shop("forget", "local", "--yes")
         assert told.exit_code == DONE, told.output
-        # An application that has just begun may have removed a part before the command comes to it.
+        # A starting application may have removed a part before the command reaches it.
         assert has_owner or told.stdout.startswith("removed 3 plans, ")
         assert "Kept: audit rows" in told.stderr
         assert goals(shop) == []
     assert shop.json("forget", "local", "--yes") == {"plans": 0, "events": 0, "memos": 0, "keys": 0}
 
 
-def test_a_user_is_forgotten_only_when_that_is_meant(shop: Shop) -> None:
+def test_an_erasure_of_a_user_needs_a_confirmation(shop: Shop) -> None:
     assert shop("forget", "local").exit_code == USAGE
     assert shop("forget", "local", "--json").exit_code == USAGE
     assert shop("forget", "", "--yes").exit_code == USAGE

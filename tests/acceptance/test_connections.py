@@ -1,6 +1,6 @@
 """Hostile clients of `soorma serve`, on real sockets: silent connections, slow headers, streams without end.
 
-`SOORMA_TEST_CONNECTIONS=4100` runs it with so many silent connections, and the file limit of a common server.
+`SOORMA_TEST_CONNECTIONS=4100` runs it with this number of silent connections, and the file limit of a common server.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from cli_kit import SOORMA, Shop
-from http_process import Served, serving
+from http_process import ServerProcess, start_server
 
 SILENT = int(os.environ.get("SOORMA_TEST_CONNECTIONS", "400"))
 FILES = 256 if SILENT <= 400 else SILENT
@@ -35,7 +35,7 @@ def files() -> Generator[None]:
 
 @contextmanager
 def connections(
-    served: Served, number: int, *, host: str = "127.0.0.1", said: bytes = b""
+    served: ServerProcess, number: int, *, host: str = "127.0.0.1", said: bytes = b""
 ) -> Generator[list[socket.socket]]:
     with ExitStack() as stack:
         opened: list[socket.socket] = []
@@ -47,13 +47,13 @@ def connections(
         yield opened
 
 
-def is_served(served: Served, times: int = 5) -> bool:
+def is_served(served: ServerProcess, times: int = 5) -> bool:
     """Tell whether new connections are answered, each within a few seconds."""
     return all(httpx.get(f"{served.url}/readyz", timeout=5).status_code == 200 for _ in range(times))
 
 
 def until_closed(opened: list[socket.socket], seconds: float = 30) -> list[bytes]:
-    """Return what each connection got until the server closed it."""
+    """Return the bytes of each connection until the server closed it."""
     got = dict.fromkeys(opened, b"")
     left, end = set(opened), time.monotonic() + seconds
     poll = select.poll()
@@ -75,29 +75,31 @@ def until_closed(opened: list[socket.socket], seconds: float = 30) -> list[bytes
     return [got[one] for one in opened]
 
 
-def test_silent_connections_up_to_the_file_limit_shut_nobody_out(tmp_path: Path) -> None:
-    with serving(tmp_path / "shop.db", files=FILES) as served, connections(served, SILENT, host="127.0.0.2"):
+def test_silent_connections_up_to_the_file_limit_leave_room_for_other_clients(tmp_path: Path) -> None:
+    with start_server(tmp_path / "shop.db", files=FILES) as served, connections(served, SILENT, host="127.0.0.2"):
         assert is_served(served)
         with connections(served, SILENT, host="127.0.0.3"):
             assert is_served(served)
 
 
-def test_silent_connections_of_the_same_address_shut_nobody_out(tmp_path: Path) -> None:
-    with serving(tmp_path / "shop.db", files=FILES) as served, connections(served, SILENT):
+def test_silent_connections_of_one_address_leave_room_for_its_other_clients(tmp_path: Path) -> None:
+    with start_server(tmp_path / "shop.db", files=FILES) as served, connections(served, SILENT):
         assert is_served(served)
 
 
-def test_a_silent_connection_is_closed_in_time_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_connection_is_closed_in_time_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOORMA_HEADER_TIMEOUT", "1")
-    with serving(tmp_path / "shop.db") as served, connections(served, 20) as opened:
+    with start_server(tmp_path / "shop.db") as served, connections(served, 20) as opened:
         assert set(until_closed(opened)) == {b""}
 
 
-def test_slow_headers_end_in_time_and_others_are_served_throughout(
+def test_slow_headers_are_cut_off_in_time_and_other_clients_are_served_throughout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_HEADER_TIMEOUT", "2")
-    with serving(tmp_path / "shop.db") as served, connections(served, SLOW, said=HALF_A_REQUEST) as opened:
+    with start_server(tmp_path / "shop.db") as served, connections(served, SLOW, said=HALF_A_REQUEST) as opened:
         end = time.monotonic() + 1
         while time.monotonic() < end:  # a byte now and then is no progress
             for one in opened:
@@ -106,32 +108,28 @@ def test_slow_headers_end_in_time_and_others_are_served_throughout(
         assert all(found.startswith(b"HTTP/1.1 408 ") for found in until_closed(opened))
 
 
-def test_a_connection_that_was_answered_is_closed_when_it_stays_idle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_connection_is_closed_after_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOORMA_KEEP_ALIVE", "1")
     said = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(tmp_path / "shop.db") as served, connections(served, 5, said=said) as opened:
+    with start_server(tmp_path / "shop.db") as served, connections(served, 5, said=said) as opened:
         assert all(found.startswith(b"HTTP/1.1 200 ") for found in until_closed(opened))
 
 
-def test_a_body_that_goes_on_after_its_answer_holds_no_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_body_continued_after_its_answer_holds_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOORMA_HEADER_TIMEOUT", "1")
     said = b"POST /v1/plans HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n"
-    with serving(tmp_path / "shop.db") as served, connections(served, 1, said=said) as (one,):
+    with start_server(tmp_path / "shop.db") as served, connections(served, 1, said=said) as (one,):
         assert one.recv(12) == b"HTTP/1.1 413"
         one.sendall(b"x")  # ends the time limit between two requests
         until_closed([one])
 
 
-def test_an_address_with_too_many_calls_is_told_so_and_others_are_served(
+def test_an_address_with_too_many_calls_is_refused_and_other_addresses_are_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_CONNECTIONS_OF_ADDRESS", "4")
     said = b"GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(tmp_path / "shop.db") as served, connections(served, 4, host="127.0.0.2", said=said) as streams:
+    with start_server(tmp_path / "shop.db") as served, connections(served, 4, host="127.0.0.2", said=said) as streams:
         assert all(one.recv(12) == b"HTTP/1.1 200" for one in streams)
         with connections(served, 1, host="127.0.0.2") as refused:
             (found,) = until_closed(refused)
@@ -144,7 +142,7 @@ def test_streams_of_one_tenant_leave_room_for_other_tenants(tmp_path: Path, monk
     monkeypatch.setenv("SOORMA_MAX_STREAMS_OF_TENANT", str(most))
     with ExitStack() as stack:
         files = None if STREAMS > 60 else FILES
-        served = stack.enter_context(serving(tmp_path / "shop.db", "--auth", "keys", files=files))
+        served = stack.enter_context(start_server(tmp_path / "shop.db", "--auth", "keys", files=files))
         tokens = [_key(tmp_path / "shop.db", "loud", number) for number in range(max(4, STREAMS // 100))]
         other = {"Authorization": f"Bearer {_key(tmp_path / 'shop.db', 'quiet', 1)}"}
         answers: list[bytes] = []

@@ -4,7 +4,7 @@ import sys
 from cli_kit import APPS
 
 
-def test_a_process_ends_though_its_handlers_never_do() -> None:
+def test_a_process_with_endless_handlers_ends() -> None:
     ran = subprocess.run(
         [sys.executable, str(APPS / "stubborn.py")], check=False, capture_output=True, text=True, timeout=60
     )

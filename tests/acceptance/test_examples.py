@@ -1,4 +1,4 @@
-"""The examples run offline as they stand, and what they show is what the store says happened."""
+"""The unchanged examples run offline, and their output agrees with the store."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from offline_kit import ROOT, contents_of, run
 
 from soorma_ai import EventEnvelope
 
-# All runs but one are made before the first test.
+# All runs but one are complete before the first test.
 pytestmark = pytest.mark.timeout(600)
 
 EXAMPLES = ROOT / "examples"
@@ -27,7 +27,7 @@ READING = EXAMPLES / "09_files" / "main.py"
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
 ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
 
-# The client library takes seconds to load, so all runs but the quickstart's share a process.
+# The client library loads slowly, so all runs but the quickstart's share a process.
 SEVERAL_RUNS = """
 import contextlib, io, json, os, runpy, sys, traceback
 
@@ -80,8 +80,8 @@ COUNTS = {"complete": [], "incomplete": ["--lost", "2"]}
 
 
 @dataclass(frozen=True)
-class Ran:
-    """One run of an example. `events` are in the order in which they were stored, the goal first."""
+class ExampleRun:
+    """One run of an example. `events` are in stored order, the goal first."""
 
     code: int
     out: str
@@ -99,7 +99,7 @@ class Ran:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What the planner answered its caller."""
+        """Return the planner's answer to its caller."""
         (reply,) = self.all(f"{self.events[0].type}.completed")
         assert reply.data["success"] is True
         assert isinstance(reply.data["result"], dict)
@@ -107,8 +107,8 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
-    """Every run of every example but the quickstart, by its name."""
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExampleRun]:
+    """Run every example but the quickstart in every variant, and return the runs by name."""
     folder = tmp_path_factory.mktemp("examples")
     examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES, JOURNEY: JOURNEYS}
     examples |= {REPAYMENT: REFUNDS, READING: COUNTS}
@@ -120,7 +120,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     ran = run(folder, "-c", SEVERAL_RUNS, json.dumps(asked))
     assert (ran.returncode, ran.stderr) == (0, "")
     told = [json.loads(line) for line in ran.stdout.splitlines()]
-    return {t["name"]: Ran(t["code"], t["out"], t["err"], contents_of(folder / f"{t['name']}.db")[0]) for t in told}
+    return {
+        t["name"]: ExampleRun(t["code"], t["out"], t["err"], contents_of(folder / f"{t['name']}.db")[0]) for t in told
+    }
 
 
 def test_the_quickstart_is_short() -> None:
@@ -139,18 +141,18 @@ def test_the_quickstart_asks_and_books(tmp_path: Path) -> None:
     assert types.index(ANSWERED) < types.index("table.book.requested")
 
 
-def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, Ran]) -> None:
+def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, ExampleRun]) -> None:
     assert {name: ran.code for name, ran in runs.items()} == dict.fromkeys(runs, 0)
     failing = {"expired", "unpaid", "scarce", "withdrawn", "storms", *COUNTS}
     told = {name: [line.split()[0] for line in ran.err.splitlines()] for name, ran in runs.items()}
-    # Where a day passes in a moment, a broker seems to have taken an event and not brought it.
+    # A day passes in a moment, so a broker seems to have lost an event.
     warned = {name: {*words} - {"events_sent_again"} for name, words in told.items()}
     assert {name: words for name, words in warned.items() if words} == {name: {"delivery_failed"} for name in failing}
     traced = {name: ran for name, ran in runs.items() if name not in {*JOURNEYS, *COUNTS}}
     assert [name for name, ran in traced.items() if f"{ran.events[0].type} requested by " not in ran.out] == []
 
 
-def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict[str, Ran]) -> None:
+def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict[str, ExampleRun]) -> None:
     ran = runs["approve"]
     assert "maria's answer: accepted" in ran.out
     assert ran.place(ASKED) < ran.place(ANSWERED) < ran.place(CHARGE) < ran.place(SHIP)
@@ -160,8 +162,8 @@ def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict
 
 
 @pytest.mark.parametrize("name", ["reject", "none"])
-def test_a_no_or_a_deadline_that_passes_publishes_no_payment_and_releases_the_goods(
-    runs: dict[str, Ran], name: str
+def test_a_rejection_or_a_missed_deadline_publishes_no_payment_and_releases_the_goods(
+    runs: dict[str, ExampleRun], name: str
 ) -> None:
     ran, answers = runs[name], [ANSWERED] if name == "reject" else []
     assert ("maria's answer: accepted" in ran.out) is ran.has(ANSWERED) is bool(answers)
@@ -171,7 +173,7 @@ def test_a_no_or_a_deadline_that_passes_publishes_no_payment_and_releases_the_go
     assert ran.result["status"] == "rejected"
 
 
-def test_a_small_order_asks_nobody(runs: dict[str, Ran]) -> None:
+def test_a_small_order_needs_no_approval(runs: dict[str, ExampleRun]) -> None:
     ran = runs["small"]
     assert not ran.has(ASKED)
     assert ran.place(CHARGE) < ran.place(SHIP)
@@ -182,7 +184,7 @@ RESERVE, BOOK = "inventory.reserve.requested", "shipment.book.requested"
 REFUND, CANCEL = "payment.refund.requested", "shipment.cancel.requested"
 
 
-def test_a_worker_asks_one_after_the_other_and_tells_how_far_it_is(runs: dict[str, Ran]) -> None:
+def test_a_sequential_worker_makes_one_request_at_a_time_and_reports_progress(runs: dict[str, ExampleRun]) -> None:
     ran = runs["sequential"]
     places = [ran.place(type) for type in (RESERVE, "inventory.reserved", CHARGE, "payment.charged", BOOK)]
     assert places == sorted(places)
@@ -192,7 +194,7 @@ def test_a_worker_asks_one_after_the_other_and_tells_how_far_it_is(runs: dict[st
     assert ran.result.items() >= {"status": "shipped", "receipt": "receipt-A1", "carrier": "northbound"}.items()
 
 
-def test_a_worker_asks_all_at_once_and_joins_what_they_answer(runs: dict[str, Ran]) -> None:
+def test_a_parallel_worker_makes_all_requests_at_once_and_joins_their_results(runs: dict[str, ExampleRun]) -> None:
     ran = runs["parallel"]
     assert len({event.causation_id for type in (RESERVE, CHARGE, BOOK) for event in ran.all(type)}) == 1
     assert " 67%  2 of 3 have answered" in ran.out
@@ -209,7 +211,9 @@ def test_a_worker_asks_all_at_once_and_joins_what_they_answer(runs: dict[str, Ra
         ("withdrawn", "only 100 of lamp in stock", {REFUND, CANCEL}),
     ],
 )
-def test_when_a_part_fails_what_was_done_is_undone(runs: dict[str, Ran], name: str, why: str, undone: set[str]) -> None:
+def test_a_failed_part_undoes_the_completed_parts(
+    runs: dict[str, ExampleRun], name: str, why: str, undone: set[str]
+) -> None:
     ran = runs[name]
     assert sorted(event.type for event in ran.events if event.type in (RELEASE, REFUND, CANCEL)) == sorted(undone)
     assert ran.result == {"status": "cancelled", "why": why}
@@ -226,8 +230,8 @@ def test_when_a_part_fails_what_was_done_is_undone(runs: dict[str, Ran], name: s
         ("silent", "no result: nothing was found: no answer to user.clarification.provided", 1, True),
     ],
 )
-def test_the_research_example_goes_every_way_of_its_machine(
-    runs: dict[str, Ran], name: str, end: str, searches: int, is_asked: bool
+def test_the_runs_of_the_research_example_take_every_transition_of_its_state_machine(
+    runs: dict[str, ExampleRun], name: str, end: str, searches: int, is_asked: bool
 ) -> None:
     ran = runs[name]
     assert end in ran.out
@@ -238,7 +242,9 @@ def test_the_research_example_goes_every_way_of_its_machine(
 
 
 @pytest.mark.parametrize(("use", "source"), [("work", "city-test"), ("tours", "alps-diary")])
-def test_the_advisor_asks_and_reports_what_a_second_planner_found(runs: dict[str, Ran], use: str, source: str) -> None:
+def test_the_advisor_asks_a_question_and_reports_the_findings_of_a_second_planner(
+    runs: dict[str, ExampleRun], use: str, source: str
+) -> None:
     ran = runs[use]
     types = (ASKED, ANSWERED, "research.wanted", "research.wanted.completed")
     assert sorted(types, key=ran.place) == list(types)
@@ -254,8 +260,8 @@ def test_the_advisor_asks_and_reports_what_a_second_planner_found(runs: dict[str
 
 
 @pytest.mark.parametrize(("name", "answered"), [("approve questions", 3), ("modify questions", 2)])
-def test_research_goes_back_twice_and_quotes_nothing_that_the_archive_does_not_say(
-    runs: dict[str, Ran], name: str, answered: int
+def test_research_returns_to_earlier_phases_twice_and_quotes_the_archive_verbatim(
+    runs: dict[str, ExampleRun], name: str, answered: int
 ) -> None:
     ran = runs[name]
     back = [event.data["reason"] for event in ran.all("phase.changed") if event.data["is_backward"]]
@@ -283,7 +289,7 @@ def test_research_goes_back_twice_and_quotes_nothing_that_the_archive_does_not_s
     ],
 )
 def test_a_refund_over_the_limit_is_paid_after_an_approval_in_time_only(
-    runs: dict[str, Ran], name: str, told: str
+    runs: dict[str, ExampleRun], name: str, told: str
 ) -> None:
     ran, pay = runs[name], "refund.pay.requested"
     assert told in ran.out
@@ -291,7 +297,7 @@ def test_a_refund_over_the_limit_is_paid_after_an_approval_in_time_only(
     assert ran.has("plan.wait.reminded") is (name == "forgotten")
 
 
-def test_thirty_files_are_read_and_paid_once_each_by_a_service_that_fails_now_and_then(runs: dict[str, Ran]) -> None:
+def test_thirty_files_are_read_and_paid_once_each_over_an_unreliable_service(runs: dict[str, ExampleRun]) -> None:
     assert "30 files, 3,000 words" in runs["complete"].out and " calls, 30 paid" in runs["complete"].out
     assert len(runs["complete"].all("file.read.requested")) == 30
     assert "28 files, 2,800 words\nlost-0: there is no file lost-0\nlost-1: " in runs["incomplete"].out

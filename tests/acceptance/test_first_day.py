@@ -1,5 +1,5 @@
-"""`soorma init`, `dev`, `doctor` and `completion`: what somebody meets on the first day. The test of the tutorial goes
-the whole way, with the demo, a new project and its tests."""
+"""`soorma init`, `dev`, `doctor` and `completion`: a newcomer's first day. The test of the tutorial runs all of it,
+with the demo, a new project and its tests."""
 
 import json
 import os
@@ -41,7 +41,7 @@ async def say(request: InvocationContext, context: PlatformContext) -> dict[str,
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[tuple[Agent, ...]]:
-    """The shop's agents; no other test finds its modules, whose names are anybody's."""
+    """Import the shop's agents; no other test finds its modules with their common names."""
     path, modules = sys.path.copy(), set(sys.modules)
     yield load_agents(DEMO, find_shipped("demo"))
     sys.path[:] = path
@@ -57,7 +57,7 @@ def demo() -> Iterator[tuple[Agent, ...]]:
         ({"order_id": "C3", "sku": "nail", "quantity": 500, "amount": "90.00"}, "rejected"),
     ],
 )
-async def test_the_shop_without_a_model_takes_orders_of_any_kind(
+async def test_the_demo_shop_takes_orders_of_any_kind_without_a_model(
     demo: tuple[Agent, ...], order: dict[str, Any], status: str
 ) -> None:
     async with Platform("sqlite://") as platform:
@@ -68,7 +68,7 @@ async def test_the_shop_without_a_model_takes_orders_of_any_kind(
 
 
 @pytest.mark.timeout(300)
-def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_to_be_mended(tmp_path: Path) -> None:
+def test_dev_restarts_on_a_changed_source_and_waits_for_the_repair_of_a_broken_one(tmp_path: Path) -> None:
     shop, source, told = Shop(tmp_path / "echo.db"), tmp_path / "talk.py", list[str]()
     source.write_text(AGENT)
     with shop.background(
@@ -90,7 +90,7 @@ def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_
         assert dev.wait(20) == 0
 
 
-def test_what_is_watched_are_sources_outside_of_environments_and_hidden_folders(tmp_path: Path) -> None:
+def test_dev_watches_sources_outside_environments_and_hidden_folders(tmp_path: Path) -> None:
     for place in ("a.py", "b/c.py", "p/d.md.j2", ".git/e.py", "env/f.py", "b/__pycache__/g.py", "data.json"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text("")
@@ -107,13 +107,13 @@ def test_what_is_watched_are_sources_outside_of_environments_and_hidden_folders(
     assert list_changes(after, after) == []
 
 
-def test_a_tree_that_is_too_large_is_looked_at_in_part_only(tmp_path: Path) -> None:
+def test_dev_watches_only_a_part_of_a_tree_that_is_too_large(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number}.py").write_text("")
     assert look(tmp_path, most=20) == ({}, False)
 
 
-def test_the_doctor_says_where_a_setting_comes_from_and_never_a_key(tmp_path: Path) -> None:
+def test_the_doctor_shows_the_source_of_a_setting_and_no_key(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "none.db")
     secrets = {"OPENAI_API_KEY": "sk-very-secret", "SOORMA_TOKEN": "token-secret"}
     for arguments, origin in (([], "environment"), (["--store", "sqlite:///other.db"], "argument")):
@@ -136,7 +136,7 @@ def test_the_doctor_says_where_a_setting_comes_from_and_never_a_key(tmp_path: Pa
         ({}, ["--url", "http://127.0.0.1:9"], "cannot be reached"),
     ],
 )
-def test_the_doctor_exits_with_1_where_something_cannot_work(
+def test_the_doctor_exits_with_1_for_a_broken_setting(
     tmp_path: Path, env: dict[str, str], arguments: list[str], said: str
 ) -> None:
     found = Shop(tmp_path / "none.db")("doctor", *arguments, env=env)
@@ -145,7 +145,7 @@ def test_the_doctor_exits_with_1_where_something_cannot_work(
     assert "x:y" not in found.output
 
 
-def test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store(tmp_path: Path) -> None:
+def test_the_doctor_examines_an_owned_store_and_a_file_without_one(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
     with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop"):
         findings = {one["subject"]: one for one in shop.json("doctor")["findings"]}
@@ -157,7 +157,7 @@ def test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store(tmp_path: Pat
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_what_a_shell_takes(tmp_path: Path, shell: str) -> None:
+def test_completion_prints_the_script_of_each_shell(tmp_path: Path, shell: str) -> None:
     printed = Shop(tmp_path / "none.db")("completion", shell)
     assert printed.exit_code == 0
     assert f"_SOORMA_COMPLETE={shell}_complete" in printed.stdout
@@ -167,7 +167,7 @@ def test_completion_prints_what_a_shell_takes(tmp_path: Path, shell: str) -> Non
     ("typed", "beginning", "offered"),
     [([], "do", {"doctor"}), (["plans"], "c", {"cancel"}), (["dev"], "--re", {"--reload"})],
 )
-def test_commands_of_commands_and_options_are_completed(typed: list[str], beginning: str, offered: set[str]) -> None:
+def test_subcommands_and_options_are_completed(typed: list[str], beginning: str, offered: set[str]) -> None:
     found = ShellComplete(cli, {}, "soorma", "_SOORMA_COMPLETE").get_completions(typed, beginning)
     assert {item.value for item in found} == offered
 
@@ -190,7 +190,7 @@ def test_a_shell_completes_ids_of_plans_and_questions(tmp_path: Path, monkeypatc
     assert complete("why", "no-such-plan") == complete("why", "--store", "sqlite:///lost.db", "") == []
 
 
-def test_a_module_that_cannot_be_imported_is_told_with_its_own_frames_alone(tmp_path: Path) -> None:
+def test_an_import_error_is_shown_with_the_frames_of_the_module_alone(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import json\n\njson.loads('{')\n")
     for command in ("run", "serve"):
         made = subprocess.run(
@@ -202,7 +202,7 @@ def test_a_module_that_cannot_be_imported_is_told_with_its_own_frames_alone(tmp_
         assert "loader.py" not in made.stderr and "importlib" not in made.stderr
 
 
-def test_errors_are_red_on_a_terminal_alone(tmp_path: Path) -> None:
+def test_errors_are_red_only_on_a_terminal(tmp_path: Path) -> None:
     shop, red = Shop(tmp_path / "none.db"), "\x1b[31mError: "
     for command in (["plans", "ls"], ["plan", "ls"], ["plans", "show", "a"]):
         assert red not in shop(*command).stderr
@@ -210,7 +210,7 @@ def test_errors_are_red_on_a_terminal_alone(tmp_path: Path) -> None:
         assert red not in shop(*command, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stderr
 
 
-def test_a_new_project_is_called_as_it_is_told_in_each_of_its_files(tmp_path: Path) -> None:
+def test_a_new_project_has_its_name_in_each_of_its_files(tmp_path: Path) -> None:
     folder = tmp_path / "refund desk"
     made = Shop(tmp_path / "none.db")("init", str(folder))
     assert made.exit_code == 0, made.output
@@ -222,7 +222,7 @@ def test_a_new_project_is_called_as_it_is_told_in_each_of_its_files(tmp_path: Pa
     ] == []
 
 
-def test_nothing_is_written_over_and_nothing_is_written_at_all_then(tmp_path: Path) -> None:
+def test_a_new_project_over_existing_files_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / "Makefile").symlink_to("nowhere")
     refused = Shop(tmp_path / "none.db")("init", str(tmp_path), "--name", "desk")
@@ -235,11 +235,11 @@ def test_nothing_is_written_over_and_nothing_is_written_at_all_then(tmp_path: Pa
     ("name", "module", "distribution"),
     [("refund-desk", "refund_desk", "refund-desk"), ("Refund Desk", "refund_desk", "refund-desk"), ("a1", "a1", "a1")],
 )
-def test_a_project_is_called_as_its_folder_is(name: str, module: str, distribution: str) -> None:
+def test_a_project_takes_its_name_from_its_folder(name: str, module: str, distribution: str) -> None:
     assert names_of(name) == Names(module, distribution)
 
 
 @pytest.mark.parametrize("name", ["", "1st", "class", "json", "tests", "soorma-ai", "a/b", "..", "é", "a" * 61, "a--b"])
-def test_what_no_package_can_be_called_is_refused(name: str) -> None:
+def test_a_name_invalid_for_a_package_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="give --name"):
         names_of(name)

@@ -1,4 +1,4 @@
-"""A newcomer's first commands, with the wheel and nothing of the checkout."""
+"""A newcomer's first commands, with the wheel and without the checkout."""
 
 import sys
 from pathlib import Path

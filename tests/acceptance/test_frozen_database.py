@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(
     not postgres_server.is_there(), reason="needs the wheel that brings a PostgreSQL server"
 )
 
-# What `docs/deploy.md` gives a process to end.
+# The grace period of `docs/deploy.md`.
 STOP_GRACE = 30.0
-# Seconds from the start of the freeze to SIGTERM. Callers go on to ask until then.
+# Seconds from the start of the freeze to SIGTERM. Calls continue until then.
 UNTIL_SIGTERM = max(float(os.environ.get("SOORMA_TEST_FREEZE", STOP_GRACE)) - STOP_GRACE, 0.0)
 TIMEOUT = 5.0 if UNTIL_SIGTERM else 2.0
 
@@ -35,7 +35,7 @@ def server() -> postgres_server.Server:
 
 
 @pytest.fixture
-def served(server: postgres_server.Server) -> Generator[tuple[subprocess.Popen[str], str]]:
+def frozen_server(server: postgres_server.Server) -> Generator[tuple[subprocess.Popen[str], str]]:
     environment = {**os.environ, "SOORMA_STORE_URL": server.database(), "SOORMA_BUS_URL": "local:"}
     command = (*SOORMA, "serve", "orders:agents", "--port", "0")
     process = subprocess.Popen(
@@ -56,10 +56,10 @@ def served(server: postgres_server.Server) -> Generator[tuple[subprocess.Popen[s
         process.stdout.close()
 
 
-def test_a_process_whose_database_is_frozen_answers_in_time_and_ends_when_it_is_told_to(
-    server: postgres_server.Server, served: tuple[subprocess.Popen[str], str]
+def test_a_process_with_a_frozen_database_answers_in_time_and_ends_on_sigterm(
+    server: postgres_server.Server, frozen_server: tuple[subprocess.Popen[str], str]
 ) -> None:
-    process, url = served
+    process, url = frozen_server
     assert httpx.get(f"{url}/readyz").status_code == 200
     with server.frozen():
         begun, is_asked = monotonic(), False

@@ -1,4 +1,4 @@
-"""The order over HTTP as its page and its example print it, by curl."""
+"""The order over HTTP by the curl commands of its page and its example."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from http_process import Served, serving
+from http_process import ServerProcess, start_server
 from offline_kit import ROOT, contents_of, offline
 
 EXAMPLE = ROOT / "examples" / "06_http"
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is n
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Generator[Served]:
-    with serving(tmp_path / "shop.db", "--role", "manager", folder=EXAMPLE, app="agents:agents") as served:
+def shop(tmp_path: Path) -> Generator[ServerProcess]:
+    with start_server(tmp_path / "shop.db", "--role", "manager", folder=EXAMPLE, app="agents:agents") as served:
         yield served
 
 
-def test_the_commands_of_the_page_take_an_order_to_its_end(shop: Served) -> None:
+def test_the_commands_of_the_page_take_an_order_to_its_end(shop: ServerProcess) -> None:
     commands = [line for line in PAGE.read_text().splitlines() if line.startswith("curl ")]
     assert len(commands) == 5
     known: dict[str, str] = {PLACE: f"127.0.0.1:{shop.port}"}
@@ -53,18 +53,18 @@ def test_the_commands_of_the_page_take_an_order_to_its_end(shop: Served) -> None
     assert "event: end" in answers[4]
 
 
-def test_the_example_s_script_does_the_same(shop: Served) -> None:
+def test_the_example_s_script_does_the_same(shop: ServerProcess) -> None:
     told = _run("sh", str(EXAMPLE / "order.sh"), shop.url)
     assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
 
 
-def test_an_order_by_three_processes_as_the_page_prints_it(tmp_path: Path) -> None:
-    """The server, the stock that has no store, and the client; whose order is there before the stock is."""
+def test_an_order_runs_in_three_processes_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    """The server, the stock without a store, and the client; its order arrives before the stock starts."""
     words = [line.split() for line in PAGE.read_text().splitlines()]
     serves = next(line for line in words if line[:3] == ["soorma", "serve", "agents:beside"])
     (runs,) = [line for line in words if line[:2] == ["python", "stock.py"]]
     (orders,) = [line for line in words if line[:2] == ["sh", "order.sh"]]
-    with serving(tmp_path / "shop.db", *serves[3:], folder=EXAMPLE, app=serves[2]) as shop:
+    with start_server(tmp_path / "shop.db", *serves[3:], folder=EXAMPLE, app=serves[2]) as shop:
         place = f"http://127.0.0.1:{shop.port}"
         assert runs[2] == orders[2] == f"http://{PLACE}"
         with subprocess.Popen([sys.executable, "stock.py", place], cwd=EXAMPLE, env=offline(tmp_path)) as stock:
@@ -78,7 +78,7 @@ def test_an_order_by_three_processes_as_the_page_prints_it(tmp_path: Path) -> No
     ]
 
 
-async def test_a_platform_is_mounted_into_another_application_as_the_page_prints_it(
+async def test_a_platform_is_mounted_into_another_application_by_the_program_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -93,7 +93,7 @@ async def test_a_platform_is_mounted_into_another_application_as_the_page_prints
 
 
 def _run(*command: str, until: str | None = None) -> str:
-    """What a command prints; with `until`, up to the line that has these words."""
+    """Return the output of a command; with `until`, up to the line with these words."""
     told = ""
     with subprocess.Popen(("timeout", "30", *command), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

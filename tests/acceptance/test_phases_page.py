@@ -1,4 +1,4 @@
-"""What the page about phases shows works as it is written there."""
+"""The programs of the page on phases work as printed."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the README shows works as it is written there."""
+"""The programs and commands of the README work as printed."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ _INLINE = re.compile(r"`(make|soorma) ([^`]+)`")
 
 
 def _blocks(*languages: str) -> dict[str, str]:
-    """By the line where they begin, which is what a failure names."""
+    """Return the blocks by their first line, the name in a failure."""
     found = {f"line-{README[: m.start()].count(chr(10)) + 1}": m for m in _BLOCK.finditer(README)}
     return {place: match[2] for place, match in found.items() if match[1] in languages}
 
@@ -32,7 +32,7 @@ def _programs() -> dict[str, str]:
 
 
 def _commands(program: str) -> list[list[str]]:
-    """The words after `program`, of every line in a block of commands and in running text."""
+    """Return the words after `program`, of every line in a block of commands and in running text."""
     lines = [
         line.removeprefix("$ ") for text in _blocks("console", "sh", "bash").values() for line in text.splitlines()
     ]
@@ -48,14 +48,14 @@ def test_a_program_of_the_readme_runs(tmp_path: Path, program: str) -> None:
 
 
 @pytest.mark.parametrize("program", _blocks("python").values(), ids=_blocks("python"))
-def test_a_program_of_the_readme_that_is_not_run_is_python_at_least(program: str) -> None:
+def test_a_program_of_the_readme_not_run_here_compiles(program: str) -> None:
     compile(program, "README.md", "exec", flags=_TOP_LEVEL_AWAIT)
 
 
 def test_every_make_command_of_the_readme_has_a_target() -> None:
     targets = set(_TARGET.findall((ROOT / "Makefile").read_text()))
     asked = {word for words in _commands("make") for word in words[:1]}
-    assert asked, "the README says nowhere how to build"
+    assert asked, "the README has no command to build"
     assert asked - targets == set()
 
 
@@ -70,10 +70,10 @@ def test_every_soorma_command_of_the_readme_exists() -> None:
             command = found
 
 
-def test_every_variable_that_is_told_of_is_read() -> None:
+def test_every_variable_in_the_documents_is_read() -> None:
     told = {name for path in (ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")) for name in _names_in(path)}
     read = {name for path in (ROOT / "soorma_ai").glob("**/*.py") for name in _names_in(path)}
-    assert told, "the documents say nowhere how to set it up"
+    assert told, "the documents name no variable of the configuration"
     assert told - read == set()
 
 
@@ -81,5 +81,5 @@ def _names_in(path: Path) -> list[str]:
     return _VARIABLE.findall(path.read_text())
 
 
-def test_every_file_that_the_readme_links_to_is_there() -> None:
+def test_every_file_linked_from_the_readme_exists() -> None:
     assert [link for link in _LINK.findall(README) if not (ROOT / link).exists()] == []

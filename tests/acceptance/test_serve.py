@@ -11,19 +11,19 @@ from pathlib import Path
 import httpx
 import pytest
 from cli_kit import APPS, SOORMA, Shop
-from http_process import Served, serving
+from http_process import ServerProcess, start_server
 
 CHECK = {"goal": "order.check", "data": {"order_id": "o-1"}}
 PLACE = {"goal": "order.place", "data": {"order_id": "o-1"}}
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
-    with serving(tmp_path_factory.mktemp("serve") / "shop.db", "--role", "manager") as served:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[ServerProcess]:
+    with start_server(tmp_path_factory.mktemp("serve") / "shop.db", "--role", "manager") as served:
         yield served
 
 
-def test_a_plan_goes_from_its_goal_to_its_end_over_a_socket(shared: Served) -> None:
+def test_a_plan_goes_from_its_goal_to_its_end_over_a_socket(shared: ServerProcess) -> None:
     with httpx.Client(base_url=shared.url, timeout=30) as http:
         plan_id = http.post("/v1/plans", json=PLACE).json()["plan_id"]
         with http.stream("GET", f"/v1/plans/{plan_id}/events") as stream:
@@ -37,8 +37,8 @@ def test_a_plan_goes_from_its_goal_to_its_end_over_a_socket(shared: Served) -> N
     assert (end["status"], end["result"]) == ("completed", {"paid": True})
 
 
-def test_sigterm_ends_streams_answers_what_waits_and_exits_well(tmp_path: Path) -> None:
-    with serving(tmp_path / "shop.db") as served:
+def test_sigterm_ends_streams_answers_waiting_calls_and_exits_with_0(tmp_path: Path) -> None:
+    with start_server(tmp_path / "shop.db") as served:
         plan_id = httpx.post(f"{served.url}/v1/plans", json=PLACE).json()["plan_id"]
         with (
             httpx.stream("GET", f"{served.url}/v1/events/stream?after=0", timeout=60) as stream,
@@ -48,32 +48,32 @@ def test_sigterm_ends_streams_answers_what_waits_and_exits_well(tmp_path: Path) 
             assert next(lines) == "retry: 2000"
             waiting.sendall(f"GET /v1/plans/{plan_id}/result?wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             next(line for line in lines if "notification.human_input" in line)
-            assert httpx.get(f"{served.url}/readyz").status_code == 200  # what was sent before has come in
+            assert httpx.get(f"{served.url}/readyz").status_code == 200  # all earlier calls have arrived
             served.process.send_signal(signal.SIGTERM)
-            for _ in lines:  # it ends
+            for _ in lines:  # until its end
                 pass
             assert waiting.recv(12) == b"HTTP/1.1 202"
         assert served.process.wait(30) == 0
 
 
-def test_a_key_finds_the_plan_of_a_server_that_was_killed_before_it_answered(tmp_path: Path) -> None:
+def test_a_key_finds_the_plan_of_a_server_killed_before_its_answer(tmp_path: Path) -> None:
     key = {"Idempotency-Key": "order o-1"}
-    with serving(tmp_path / "shop.db") as served:
+    with start_server(tmp_path / "shop.db") as served:
         request = httpx.Request("POST", f"{served.url}/v1/plans", json=CHECK, headers=key)
         head = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
         with socket.create_connection(("127.0.0.1", served.port)) as connection:
             connection.sendall(f"POST /v1/plans HTTP/1.1\r\n{head}\r\n".encode() + request.content)
-            connection.recv(1)  # the answer has begun, and nothing of it is read
+            connection.recv(1)  # the answer has begun, and no byte of it is read
             served.process.kill()
             served.process.wait()
-    with serving(tmp_path / "shop.db") as served, httpx.Client(base_url=served.url, timeout=30) as http:
+    with start_server(tmp_path / "shop.db") as served, httpx.Client(base_url=served.url, timeout=30) as http:
         made = [http.post("/v1/plans", json=CHECK, headers=key).json()["plan_id"] for _ in range(2)]
         assert len(set(made)) == 1
         assert [plan["plan_id"] for plan in http.get("/v1/plans").json()["items"]] in ([], made[:1])
         assert http.get(f"/v1/plans/{made[0]}/result?wait=20").json()["status"] == "completed"
 
 
-def test_a_body_that_says_it_is_too_long_is_refused_before_it_is_sent(shared: Served) -> None:
+def test_a_body_declared_too_long_is_refused_before_it_is_sent(shared: ServerProcess) -> None:
     with socket.create_connection(("127.0.0.1", shared.port), timeout=10) as connection:
         connection.sendall(
             b"POST /v1/plans HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -82,7 +82,7 @@ def test_a_body_that_says_it_is_too_long_is_refused_before_it_is_sent(shared: Se
         assert b" 413 " in connection.recv(4096)
 
 
-def test_a_client_that_reads_nothing_costs_others_nothing(shared: Served) -> None:
+def test_other_clients_are_served_beside_one_not_reading_its_stream(shared: ServerProcess) -> None:
     with socket.create_connection(("127.0.0.1", shared.port), timeout=10) as silent:
         silent.sendall(b"GET /v1/events/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         big = {"topic": "business-facts", "event_type": "shop.filled", "data": {"x": "x" * 500_000}}
@@ -92,23 +92,23 @@ def test_a_client_that_reads_nothing_costs_others_nothing(shared: Served) -> Non
             assert http.get("/readyz").status_code == 200
 
 
-def test_another_host_than_this_machine_needs_an_authenticator(tmp_path: Path) -> None:
+def test_a_non_local_host_needs_an_authenticator(tmp_path: Path) -> None:
     refused = Shop(tmp_path / "shop.db").process(*SOORMA, "serve", "orders:agents", "--host", "0.0.0.0", "--port", "0")
     assert refused.returncode == 1
     assert "without --auth nobody is asked who they are" in refused.stderr
     assert not (tmp_path / "shop.db").exists()
 
 
-def test_with_an_authenticator_a_token_says_who_calls(tmp_path: Path) -> None:
-    with serving(tmp_path / "shop.db", "--auth", "doors:keys") as served:
+def test_an_authenticator_identifies_the_caller_by_its_token(tmp_path: Path) -> None:
+    with start_server(tmp_path / "shop.db", "--auth", "doors:keys") as served:
         assert httpx.get(f"{served.url}/v1/plans").status_code == 401
         known = httpx.get(f"{served.url}/v1/plans", headers={"authorization": "Bearer maria's"})
         assert (known.status_code, known.json()["items"]) == (200, [])
 
 
-def test_a_key_is_made_used_and_revoked_while_it_serves(tmp_path: Path) -> None:
+def test_a_key_is_created_used_and_revoked_on_a_running_server(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
-    with serving(shop.store, "--auth", "keys") as served, httpx.Client(base_url=served.url) as http:
+    with start_server(shop.store, "--auth", "keys") as served, httpx.Client(base_url=served.url) as http:
         made = shop.json("keys", "create", "--user", "maria")
         bearer = {"authorization": f"Bearer {made['token']}"}
         assert http.get("/v1/plans", headers=bearer).status_code == 200
@@ -125,7 +125,7 @@ def test_a_key_is_made_used_and_revoked_while_it_serves(tmp_path: Path) -> None:
         (["--auth", "doors:keys", "--role", "manager"], "--role is for callers without a token"),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused(tmp_path: Path, options: list[str], said: str) -> None:
+def test_contradictory_or_invalid_options_are_refused(tmp_path: Path, options: list[str], said: str) -> None:
     refused = Shop(tmp_path / "shop.db").process(*SOORMA, "serve", "orders:agents", "--port", "0", *options)
     assert refused.returncode in (1, 2)
     assert said in " ".join(refused.stderr.split())

@@ -1,4 +1,4 @@
-"""Cases in which a newcomer was told nothing, or something false. Each is told in words."""
+"""Cases in which a newcomer once got no message, or a false one. Each has a clear message now."""
 
 import pytest
 
@@ -30,7 +30,7 @@ async def test_waits():
 OPTIONS = ("-q", "-p", "no:cacheprovider", "--asyncio-mode=auto", "-W", "ignore")
 
 
-def test_a_test_whose_model_is_away_fails_with_the_reason_of_the_model(pytester: pytest.Pytester) -> None:
+def test_a_test_with_an_unavailable_model_fails_with_the_models_reason(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_hangs=HANGS)
     pytester.makeini("[pytest]\nsoorma_model_patience = 0.5\n")
     result = pytester.runpytest_subprocess(*OPTIONS)

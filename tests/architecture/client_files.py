@@ -1,7 +1,7 @@
 """Writes the files of the clients from the rows of services: `python tests/architecture/client_files.py`.
 
-A file has a Protocol of a service's calls, or its clients over HTTP: one that is awaited, and one that blocks. Texts of
-signatures and docstrings are those of the service.
+A file has a Protocol of a service's calls, or its async and blocking clients over HTTP. Signatures and docstrings are
+copied from the service.
 """
 
 import ast
@@ -43,9 +43,9 @@ CLIENTS = "soorma_ai.api.clients"
 
 @dataclass(frozen=True)
 class Service:
-    """`hand` is the class on top of `client` with the calls that are written by hand, None where none are; `parts` are
-    its properties, with their Protocols and blocking classes. Of one that `is_part` of a client, the blocking class
-    leaves the client open."""
+    """`hand` is the class on top of `client` with the handwritten calls, None without any; `parts` are its properties,
+    with their Protocols and blocking classes. The blocking class of a client's part (`is_part`) leaves the client
+    open."""
 
     kind: type
     rows: tuple[CallRow, ...]
@@ -63,7 +63,7 @@ class Service:
 
     @property
     def calls(self) -> list[CallRow]:
-        """Return the rows that the clients have too: those over HTTP, and those that are written by hand."""
+        """Return the rows of the clients: those over HTTP, and the handwritten ones."""
         return [row for row in self.rows if row.verb or row.call.__name__ in self.by_hand]
 
 
@@ -74,7 +74,7 @@ def source_of(module: str) -> ast.Module:
 
 @cache
 def imports_of(module: str) -> dict[str, str]:
-    """Return the import line of every name that a module has."""
+    """Return the import line of every name in a module."""
     lines: dict[str, str] = {}
     for node in ast.walk(source_of(module)):
         if isinstance(node, ast.ImportFrom):
@@ -201,7 +201,7 @@ def write_blocking(service: Service, out: Writer) -> None:
 
 
 def block_of(service: Service, name: str) -> str:
-    """Return the function that makes a call block."""
+    """Return the name of the function to block for a call."""
     call = getattr(service.hand, name, None)
     if inspect.isasyncgenfunction(call):
         return "streaming"

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def tracked() -> Callable[[str], set[str]]:
-    """The files of a folder that belong to the project, by their paths from its root."""
+    """Return a function from a folder to the paths of its tracked files, from the root of the project."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("no git repository here to say what belongs to the project")
 

@@ -1,14 +1,14 @@
-"""Large values are checked in slices at every door: a rule that judges one is asked after `check_ahead`."""
+"""Large values are checked in slices at every door: `check_ahead` comes before a rule."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "soorma_ai"
-# What asks for violations at once, directly or in a rule.
+# Calls for violations, direct or in a rule.
 RULES = {"violations", "judge", "judge_answer", "judge_choice", "end"}
 AHEAD = {"check_ahead", "_check_ahead", "check_decision_ahead"}
-# (file, function): why there is nothing large.
+# (file, function): why its values are small.
 SMALL = {
     ("features/remote/admit.py", "_end"): "another `end`, of a task",
     ("agents/schedules.py", "check"): "the author's own data, once, before anything runs",
@@ -25,7 +25,7 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def unguarded(source: str) -> list[str]:
-    """Return the functions in which a rule is asked before the check, or without it."""
+    """Return the functions with a rule before the check, or without it."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -36,7 +36,7 @@ def unguarded(source: str) -> list[str]:
     return found
 
 
-def test_a_door_without_a_check_would_be_seen() -> None:
+def test_a_door_without_a_check_is_found() -> None:
     assert unguarded("async def door(s, v):\n    return violations(s, v)\n") == ["door"]
     assert unguarded("async def door(s, v):\n    f = violations(s, v)\n    await check_ahead(s, v)\n") == ["door"]
     assert unguarded("async def door(s, v):\n    await check_ahead(s, v)\n    return violations(s, v)\n") == []
@@ -49,8 +49,8 @@ def test_every_door_checks_large_values_in_slices() -> None:
     assert found == set(SMALL)
 
 
-def test_what_is_checked_within_a_transaction_is_bounded() -> None:
-    """No slices there: others wait for its lock."""
+def test_a_check_within_a_transaction_is_bounded() -> None:
+    """No slices there, since other transactions wait for its lock."""
     for path in (ROOT / "kernel/rules/arrival").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "violations":

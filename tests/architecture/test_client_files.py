@@ -1,4 +1,4 @@
-"""The written files of the clients are those of the rows."""
+"""The client files agree with the rows."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ WRITTEN = files()
 
 
 def stale(written: dict[Path, str]) -> list[str]:
-    """Return the files that differ from what is written now."""
+    """Return the files that differ from the generated text."""
     return [str(place.relative_to(ROOT)) for place, text in written.items() if place.read_text() != text]
 
 

@@ -69,7 +69,7 @@ def unnamed(function: Callable[..., Any], text: str) -> Iterator[str]:
 
 
 def bases_of(options: Any) -> Iterator[type]:
-    """Yield a TypedDict and those that it extends; it keeps them as its original bases."""
+    """Yield a TypedDict and its bases; it keeps them as its original bases."""
     yield options
     for base in getattr(options, "__orig_bases__", ()):
         if is_typeddict(base):
@@ -99,7 +99,7 @@ def is_named(name: str, text: str) -> bool:
 
 
 def options_without_help(command: click.Command, name: str, context: click.Context) -> Iterator[str]:
-    """Yield options without a help text, and arguments that the help of their command does not name."""
+    """Yield options without a help text, and arguments missing in the help of their command."""
     for one in command.get_params(context):
         if isinstance(one, click.Option) and not one.hidden and not one.help:
             yield f"{name} {one.opts[-1]}"

@@ -6,8 +6,8 @@ import soorma_ai.errors
 from soorma_ai.errors import Reject, Retry, SoormaError
 
 
-def drawn() -> dict[str, str | None]:
-    """Class name -> name of the class it hangs on."""
+def drawn_tree() -> dict[str, str | None]:
+    """Return the name of the base class by the name of the class."""
     found: dict[str, str | None] = {}
     branch: list[str] = []
     for line in (soorma_ai.errors.__doc__ or "").splitlines():
@@ -34,11 +34,11 @@ def classes() -> list[type[SoormaError]]:
     return [getattr(soorma_ai.errors, name) for name in real()]
 
 
-def test_the_drawing_is_the_tree() -> None:
-    assert drawn() == real()
+def test_the_drawn_tree_of_errors_is_the_real_one() -> None:
+    assert drawn_tree() == real()
 
 
-def test_each_error_hangs_on_one_class_only() -> None:
+def test_each_error_has_one_base_class_only() -> None:
     assert [kind.__name__ for kind in classes() if len(kind.__bases__) > 1] == []
 
 
@@ -49,6 +49,6 @@ def test_each_error_has_a_code_of_its_own() -> None:
     assert [code for code in codes if not code.replace("_", "").isalpha() or code != code.lower()] == []
 
 
-def test_what_a_handler_says_is_no_error_of_ours() -> None:
+def test_retry_and_reject_are_no_errors_of_ours() -> None:
     assert not issubclass(Retry, SoormaError)
     assert not issubclass(Reject, SoormaError)

@@ -1,4 +1,4 @@
-"""The examples use what every program may use: the names of the package, and the modules that its docstring names."""
+"""The examples import public names only: names of the package, and the modules in its docstring."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Functions that one can read at a glance; longer and wider ones have a reason here."""
+"""Functions are short and have few parameters; exceptions have a reason here."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 OF_A_COMMAND = "the options of one command, which click passes by name"
 OF_A_PORT = "the six conditions of a port, and the connection"
 
-# Function: why it takes more than six parameters.
+# Function: the reason for more than six parameters.
 REASONS = {
     "_answer": OF_A_COMMAND,
     "away": OF_A_COMMAND,

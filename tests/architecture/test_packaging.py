@@ -60,7 +60,7 @@ def test_an_image_has_a_known_python_known_extras_no_root_and_the_command(text: 
     assert "soorma" in PROJECT["scripts"]
 
 
-def test_the_image_of_a_checkout_shows_the_port_of_the_server_and_leaves_out_what_git_ignores() -> None:
+def test_the_image_of_a_checkout_has_the_servers_port_and_no_ignored_files() -> None:
     said = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
     assert [int(rest) for word, rest in said if word == "EXPOSE"] == [DEFAULT_PORT]
     left_out = {line.strip("*/") for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()}

@@ -1,4 +1,4 @@
-"""Plain words: prose names things by nouns, and not by clauses with who and what. The numbers only fall."""
+"""Plain words: prose has nouns instead of clauses with who and what. The numbers only fall."""
 
 import ast
 import re
@@ -83,7 +83,7 @@ def constants(paths: Iterable[Path]) -> str:
 
 
 def public_modules() -> list[Path]:
-    """Return the modules that define the names of the page on the Python API."""
+    """Return the modules with the names of the page on the Python API."""
     modules: set[str] = set()
     for place in re.findall(r"^::: ([\w.]+)$", API.read_text(), re.MULTILINE):
         module, _, name = place.rpartition(".")
@@ -98,7 +98,7 @@ def test_public_text_has_few_clauses_with_who_and_what(name: str) -> None:
 
 
 @pytest.mark.parametrize("package", DOCSTRINGS)
-def test_docstrings_have_no_more_of_them_than_before(package: str) -> None:
+def test_docstrings_of_a_package_have_few_clauses(package: str) -> None:
     found = rates(docstrings(sorted((ROOT / "soorma_ai" / package).rglob("*.py"))))
     assert all(one <= most for one, most in zip(found, DOCSTRINGS[package], strict=True)), found
 
@@ -110,7 +110,7 @@ def test_printed_text_has_few_clauses_with_who_and_what(place: str) -> None:
     assert rate(text) <= PRINTED[place]
 
 
-def test_docstrings_of_public_modules_have_few() -> None:
+def test_docstrings_of_public_modules_have_few_clauses() -> None:
     modules = public_modules()
     assert len(modules) > 20
     found = rates(docstrings(modules))

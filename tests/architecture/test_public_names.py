@@ -1,4 +1,4 @@
-"""Packages that load their names late: what they say of them to type checkers, to `import *` and to programs agrees."""
+"""Packages with late imports: their names for type checkers, for `import *` and for programs agree."""
 
 import ast
 import inspect
@@ -22,7 +22,7 @@ PACKAGES = [soorma_ai, soorma_ai.agents, soorma_ai.testing]
 
 
 def imported_for_type_checkers(package: ModuleType) -> dict[str, str]:
-    """Name -> module, from the block that only type checkers run. A name is public by being written twice."""
+    """Return the module by name, from the block for type checkers. A name is public by being written twice."""
     tree = ast.parse(Path(str(package.__file__)).read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
@@ -30,8 +30,8 @@ def imported_for_type_checkers(package: ModuleType) -> dict[str, str]:
 
 
 def promised_errors() -> Iterator[tuple[str, str]]:
-    """Where and which: the errors that the docstrings of public classes and their methods say they raise. Those of the
-    store are for whoever writes one, and stand in `soorma_ai.errors`."""
+    """Yield the errors in the docstrings of public classes and methods, with their place. The errors of the store
+    concern authors of stores only, and are in `soorma_ai.errors`."""
     for kind in (getattr(soorma_ai, name) for name in NAMES):
         if not inspect.isclass(kind) or kind is soorma_ai.Store:
             continue
@@ -43,20 +43,20 @@ def promised_errors() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
-def test_the_lists_name_the_same_and_lead_to_the_same(package: ModuleType) -> None:
+def test_both_lists_of_names_are_equal_and_lead_to_the_same_objects(package: ModuleType) -> None:
     said, names = imported_for_type_checkers(package), vars(package)["__all__"]
     assert sorted(said) == names
     assert set(names) <= set(dir(package))
     assert [name for name in names if getattr(package, name) is not getattr(import_module(said[name]), name)] == []
 
 
-def test_an_error_that_a_public_docstring_promises_is_public() -> None:
+def test_an_error_in_a_public_docstring_is_public() -> None:
     promised = set(promised_errors())
     assert len(promised) > 10
     assert {(where, error) for where, error in promised if error not in NAMES} == set()
 
 
-def test_what_the_docstring_says_is_elsewhere_is_there() -> None:
+def test_the_names_of_other_modules_in_the_docstring_exist() -> None:
     lines = re.findall(r"^\* `(soorma_ai[\w.]+)`: (.*)", soorma_ai.__doc__ or "", re.MULTILINE)
     told = {(module, name) for module, line in lines for name in re.findall(r"`([A-Z]\w+)`", line)}
     assert len(lines) > 5 and len(told) > 5
@@ -70,8 +70,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def attributes_without_words(kind: type) -> Iterator[str]:
-    """Public attributes that `help` of a class would not tell of: neither given when it is made, nor named in the
-    docstring of the class or of one that it is made of, nor described where they are defined."""
+    """Yield public attributes missing in the `help` of a class: neither constructor arguments, nor named in the
+    docstring of the class or of a base, nor described at their definition."""
     told = " ".join(base.__doc__ or "" for base in kind.__mro__ if base is not object)
     names = {name for name, member in inspect.getmembers(kind) if isinstance(member, property) and not member.__doc__}
     is_written = "__init__" in vars(kind) and not is_dataclass(kind)
@@ -81,13 +81,13 @@ def attributes_without_words(kind: type) -> Iterator[str]:
     yield from (f"{kind.__name__}.{name}" for name in sorted(names) if not re.search(rf"`{name}\b", told))
 
 
-def test_help_of_a_public_class_tells_what_it_has() -> None:
+def test_the_help_of_a_public_class_describes_its_attributes() -> None:
     kinds = [kind for kind in (getattr(soorma_ai, name) for name in NAMES) if inspect.isclass(kind)]
     assert [name for kind in kinds for name in attributes_without_words(kind)] == []
 
 
 def calls_without_words(kind: type) -> Iterator[str]:
-    """Public methods and properties that `help` shows without a word, its own or of what it is made of."""
+    """Yield public methods and properties without a docstring, also of bases."""
     told = " ".join(base.__doc__ or "" for base in kind.__mro__ if base is not object)
     for name, member in inspect.getmembers(kind):
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)
@@ -97,17 +97,17 @@ def calls_without_words(kind: type) -> Iterator[str]:
             yield f"{kind.__name__}.{name}"
 
 
-def test_every_public_class_and_every_call_of_it_says_what_it_is() -> None:
+def test_every_public_class_and_method_has_a_docstring() -> None:
     kinds = [kind for kind in (getattr(soorma_ai, name) for name in NAMES) if inspect.isclass(kind)]
     dumb = [kind for kind in kinds if not vars(kind).get("__doc__")]
     generated = [kind for kind in kinds if is_dataclass(kind) and str(kind.__doc__).startswith(f"{kind.__name__}(")]
     assert [kind.__name__ for kind in (*dumb, *generated)] == []
-    # The calls of a PlatformClient are those of an AsyncClient, which explains them.
+    # The calls of a PlatformClient are documented in AsyncClient.
     said = [name for kind in kinds if kind is not soorma_ai.PlatformClient for name in calls_without_words(kind)]
     assert said == []
 
 
-def test_a_port_that_a_public_constructor_takes_is_public() -> None:
+def test_a_port_in_a_public_constructor_is_public() -> None:
     taken: set[str] = set()
     for kind in (getattr(soorma_ai, name) for name in ("Platform", "Planner", "ChoreographyPlanner", "RemoteAgents")):
         annotations = " ".join(map(str, parameters_of(kind.__init__).values()))

@@ -1,5 +1,5 @@
-"""Pure rules are tested without a platform: a unit test reaches each function of `kernel/rules`, by itself or through
-other rules. Tests are bound to functions and not to the files that hold them."""
+"""Pure rules are tested without a platform: a unit test reaches each function of `kernel/rules`, directly or through
+other rules. Tests are bound to functions, not to files."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# Rules that flows test, and no unit test yet. The list only shrinks.
+# Rules with flow tests, and without a unit test. The list only shrinks.
 BY_FLOWS = {
     "branches_left_behind",
     "tell_results",

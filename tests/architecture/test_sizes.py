@@ -1,11 +1,11 @@
-"""Modules that one can read in one go; longer ones have a reason here."""
+"""Modules are short enough to read at once; longer ones have a reason here."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES, MOST_WITH_REASON = 400, 600
 
-# Module: why it is one subject and stays whole.
+# Module: the reason for one long subject.
 REASONS = {
     "soorma_ai/kernel/runtime/client/client.py": "all calls of one client, each with its arguments",
     "soorma_ai/features/tracking/trace.py": "one tree, made of all kinds of rows",

@@ -1,4 +1,4 @@
-"""Each call, route and limit is on every surface that shows it: Protocol, clients and pages."""
+"""Each call, route and limit is on every surface: Protocol, clients and pages."""
 
 import re
 from inspect import getattr_static, getdoc, iscoroutinefunction, signature
@@ -141,7 +141,7 @@ def test_a_call_removed_from_one_surface_is_named(surface: int) -> None:
     assert faults[0].startswith("inbox.claim is not in ")
 
 
-def test_a_parameter_that_one_client_lacks_is_named() -> None:
+def test_a_parameter_missing_in_one_client_is_named() -> None:
     class Short(client.AsyncInbox):
         async def claim(self, wait_id: str) -> Any: ...  # type: ignore[override]
 

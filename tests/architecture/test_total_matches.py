@@ -1,4 +1,4 @@
-"""A match over the kinds of a decision names each kind, so that a new kind is refused by no rule in silence."""
+"""A match over the kinds of a decision names each kind, so no rule silently refuses a new kind."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ KINDS = {kind.__name__ for kind in get_args(get_args(PlanAction)[0])}
 
 
 def named_in(case: ast.match_case) -> set[str]:
-    """Return the classes of a case; none where a guard decides."""
+    """Return the classes of a case; none for a case with a guard."""
     classes = [node.cls for node in ast.walk(case.pattern) if isinstance(node, ast.MatchClass)]
     return set() if case.guard else {one.id for one in classes if isinstance(one, ast.Name)}
 
@@ -30,6 +30,6 @@ def test_each_match_over_decisions_names_each_kind() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_a_match_that_leaves_a_kind_to_the_rest_is_found() -> None:
+def test_a_match_with_a_default_case_is_found() -> None:
     source = "match action:\n    case CompleteAction():\n        end()\n    case _:\n        go()\n"
     assert [*partial_matches(source)] == [1]

@@ -1,4 +1,4 @@
-"""The walls are contracts of import-linter. Here they hold, and each of them falls when it is broken."""
+"""The walls are contracts of import-linter. They hold, and each planted breach breaks its wall."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imp
 
 
 def lint(root: Path) -> tuple[int, str]:
-    """The verdict on the package as it lies in `root`, and not as it is installed."""
+    """Return the verdict on the package in `root`, not on the installed one."""
     run = subprocess.run(
         [sys.executable, "-c", LINT],
         check=False,
@@ -37,7 +37,7 @@ def test_statements_are_kept_from_every_folder_of_rules_but_arrival_and_the_fold
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (wall,) = [one for one in contracts if one["name"] == "statements know the rules of arrival and the fold alone"]
     rules = ROOT / "soorma_ai/kernel/rules"
-    # A folder without a module is left by a move, and is none.
+    # A folder without a module is left over from a move, and does not count.
     found = {one.relative_to(rules).parts[0].removesuffix(".py") for one in rules.rglob("*.py")} - {
         "__init__",
         "arrival",

@@ -1,4 +1,4 @@
-"""What is shipped: the package, its prompts, and nothing that only lies around."""
+"""The content of the wheel: the package, its prompts, and no stray files."""
 
 import shutil
 import subprocess
@@ -14,8 +14,8 @@ PROMPTS = "soorma_ai/prompts/"
 Tracked = Callable[[str], set[str]]
 
 
-def built(root: Path, target: Path) -> set[str]:
-    """The names in the wheel. The build backend is called here, so nothing is fetched."""
+def build_wheel(root: Path, target: Path) -> set[str]:
+    """Return the names in the wheel. The build backend is called directly, without downloads."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
         cwd=root,
@@ -29,7 +29,7 @@ def built(root: Path, target: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    return built(ROOT, tmp_path_factory.mktemp("wheel"))
+    return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 def test_the_prompts_in_the_wheel_are_those_of_the_project(names: set[str], tracked: Tracked) -> None:
@@ -39,7 +39,7 @@ def test_the_prompts_in_the_wheel_are_those_of_the_project(names: set[str], trac
 
 
 @pytest.mark.parametrize(("inside", "folder"), [("template", "template"), ("demo", "examples/02_order_approval")])
-def test_what_is_written_and_what_is_shown_first_are_shipped(
+def test_the_project_template_and_the_demo_are_shipped(
     names: set[str], tracked: Tracked, inside: str, folder: str
 ) -> None:
     beginning = f"soorma_ai/{inside}/"
@@ -54,16 +54,16 @@ def test_every_module_is_in_the_wheel(names: set[str], tracked: Tracked) -> None
     assert modules - names == set()
 
 
-def test_the_wheel_says_that_it_is_typed_and_under_which_licence(names: set[str]) -> None:
+def test_the_wheel_has_its_type_marker_and_licence(names: set[str]) -> None:
     assert "soorma_ai/py.typed" in names
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
 
 
-def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
+def test_the_wheel_has_only_the_package(names: set[str]) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"soorma_ai"}
 
 
-def test_a_secret_that_git_ignores_is_not_shipped(tmp_path: Path) -> None:
+def test_an_ignored_secret_is_not_shipped(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, tmp_path)
     for folder in ("soorma_ai", "prompts", "template", "examples/02_order_approval"):
@@ -71,6 +71,6 @@ def test_a_secret_that_git_ignores_is_not_shipped(tmp_path: Path) -> None:
     (tmp_path / "prompts" / "keys.db").write_text("secret")
     (tmp_path / "prompts" / "noted.md.j2").write_text("no secret")
     (tmp_path / "soorma_ai" / "local.db").write_text("secret")
-    names = built(tmp_path, tmp_path / "dist")
-    assert "soorma_ai/prompts/noted.md.j2" in names, "files in prompts are shipped, so the next line proves something"
+    names = build_wheel(tmp_path, tmp_path / "dist")
+    assert "soorma_ai/prompts/noted.md.j2" in names, "files in prompts are shipped, so the next line can fail"
     assert [name for name in names if name.endswith(".db")] == []

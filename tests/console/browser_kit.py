@@ -1,4 +1,4 @@
-"""A real browser: Chromium, where one is installed."""
+"""A real browser: an installed Chromium."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ PATIENCE = 30_000  # milliseconds
 
 
 def find_chromium() -> str:
-    """Return the path of a Chromium; skip the test where there is none."""
+    """Return the path of a Chromium; skip the test without one."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("no Chromium here: apt-get install chromium, or name one in CHROMIUM")
@@ -23,8 +23,7 @@ def find_chromium() -> str:
 
 @dataclass
 class Tab:
-    """A page of its own session. `said` are the faults that its console told, beside answers that are errors on
-    purpose."""
+    """A page of its own session. `said` are the faults on its browser's console, except expected error answers."""
 
     page: Page
     said: list[str] = field(default_factory=list[str])

@@ -1,4 +1,5 @@
-"""A browser without script: it reads pages, fills in forms and follows redirects. And a shop that asks people."""
+"""A browser without script: it reads pages, fills in forms and follows redirects. And a shop with questions for
+people."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -40,7 +41,7 @@ class Payment(BaseModel):
 
 
 def shop(charged: list[float] | None = None) -> tuple[ChoreographyPlanner, Tool]:
-    """A planner that pays what it is given, and what it pays with, which asks a manager first."""
+    """Return a planner of payments, and its tool with the approval of a manager."""
     payments = Tool("payments")
     approval = Approval(
         when="payload.amount > 1000.0",
@@ -77,7 +78,7 @@ def site(platform: Platform, *, is_open: bool = False, links: Links | None = Non
 
 
 async def ask(platform: Platform, **data: Any) -> str:
-    """Hold a payment that eve asks for, and return the id of its question."""
+    """Hold a payment requested by eve, and return the id of its question."""
     eve = platform.as_user(tenant_id="default", user_id="eve")
     with pytest.raises(Held) as held:
         await eve.request("payment.charge.requested", {**ORDER, **data}, timeout=1)
@@ -155,7 +156,7 @@ class Browser:
         return next(one for one in _Page(self.page.text).forms if button in one.buttons)
 
     async def press(self, button: str, **typed: str) -> "Browser":
-        """Press a button of the form that has it, in which this was typed over what stands there."""
+        """Press a button of its form, with these texts typed over the present ones."""
         form = self.form(button)
         sent = [(name, typed.get(name, value)) for name, value in form.fields]
         assert set(typed) <= {name for name, _ in sent}, sorted(name for name, _ in sent)
@@ -173,7 +174,7 @@ class Browser:
 
 
 @asynccontextmanager
-async def browsing(served: Starlette, **headers: str) -> AsyncGenerator[Browser]:
+async def open_browser(served: Starlette, **headers: str) -> AsyncGenerator[Browser]:
     transport = httpx.ASGITransport(served)
     async with httpx.AsyncClient(
         transport=transport, base_url="http://localhost", follow_redirects=True, headers=headers

@@ -1,4 +1,4 @@
-"""A plan of 200 equal parts, of which some are done, some run and one has failed."""
+"""A plan of 200 equal parts: some are done, some run and one has failed."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ PARTS, DONE, FAILED = 200, 30, 1
 
 
 async def plan_of_parts(platform: Platform, *, ends: bool = False) -> str:
-    """Return the id of the plan, once so many of its parts have ended; the others last for ever, or end too."""
+    """Return the id of the plan after the end of the first parts; the others last for ever, or end too."""
     tool, still = Tool("loader", max_in_flight=8), asyncio.Event()
     if ends:
         still.set()

@@ -1,4 +1,4 @@
-"""A small provider of OpenID Connect over loopback, which says what a test wants it to."""
+"""A small OpenID Connect provider over loopback, with answers set by a test."""
 
 import asyncio
 import hmac
@@ -39,16 +39,16 @@ PUBLIC = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicK
 Sign = Callable[[Mapping[str, Any]], str]
 
 
-def signed(claims: Mapping[str, Any], key: Any = KEY, algorithm: str = "RS256") -> str:
+def sign_claims(claims: Mapping[str, Any], key: Any = KEY, algorithm: str = "RS256") -> str:
     return jwt.encode(dict(claims), key, algorithm, headers={"kid": "k1"})
 
 
-def unsigned(claims: Mapping[str, Any]) -> str:
+def unsigned_token(claims: Mapping[str, Any]) -> str:
     return jwt.encode(dict(claims), "", "none", headers={"kid": "k1"})
 
 
-def signed_by_what_is_public(claims: Mapping[str, Any]) -> str:
-    """A token whose signature is right for who takes the public key for a secret."""
+def sign_with_public_key(claims: Mapping[str, Any]) -> str:
+    """Return a token with a signature valid for a client with the public key as its secret."""
     head, body = (_encoded(json.dumps(part).encode()) for part in ({"alg": "HS256", "kid": "k1"}, dict(claims)))
     return f"{head}.{body}.{_encoded(hmac.new(PUBLIC, f'{head}.{body}'.encode(), sha256).digest())}"
 
@@ -59,13 +59,13 @@ def _encoded(said: bytes) -> str:
 
 @dataclass
 class Provider:
-    """`claims` stand over those of the ID token, one that is None is left out; `document` over what the provider says
-    of itself; `asked` is what the last browser came with."""
+    """`claims` replace claims of the ID token, None leaves one out; `document` replaces parts of the provider's
+    metadata; `asked` is the query of the last browser."""
 
     url: str = ""
     claims: dict[str, Any] = field(default_factory=dict[str, Any])
     document: dict[str, Any] = field(default_factory=dict[str, Any])
-    sign: Sign = signed
+    sign: Sign = sign_claims
     asked: dict[str, str] = field(default_factory=dict[str, str])
     codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
@@ -122,7 +122,7 @@ class Provider:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it has begun."""
+    """Signals its start."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -134,7 +134,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def providing() -> AsyncGenerator[Provider]:
+async def run_provider() -> AsyncGenerator[Provider]:
     provider = Provider()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         provider.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -154,8 +154,8 @@ def flow(provider: Provider, platform: Platform, **names: str) -> CodeFlow:
 
 
 @asynccontextmanager
-async def browsing_with(provider: Provider, platform: Platform, **names: str) -> AsyncGenerator[Browser]:
-    """A browser for which the console is in this process, and the provider is where it is."""
+async def open_browser_with(provider: Provider, platform: Platform, **names: str) -> AsyncGenerator[Browser]:
+    """Yield a browser with the console in this process, and the provider at its own address."""
     site = Console(secret=SECRET, provider=flow(provider, platform, **names))
     served = httpx.ASGITransport(app(platform, auth=ApiKeys(platform), site=site))
     async with httpx.AsyncClient(mounts={CONSOLE: served}, base_url=CONSOLE, follow_redirects=True) as client:

@@ -56,7 +56,7 @@ def clerk() -> Worker:
 
 
 def planners() -> tuple[Agent, ...]:
-    """One that gives a long reason, and one that waits for an event of somebody."""
+    """Return a planner with a long reason, and a planner waiting for an event."""
     paying = {**publish("payment.charge.requested", data={**ORDER, "order_id": "4799"}), "reasoning": REASONING}
     waiting = [wait("colour.chosen", "Which colour shall it be?"), complete({})]
     return (

@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tests/flow", "tests/
 
 from browser_kit import chromium  # noqa: E402
 from playwright.async_api import Browser, Page, expect  # noqa: E402
-from tour_kit import Tour, touring  # noqa: E402
+from tour_kit import Tour, run_tour  # noqa: E402
 
 SIZES = {"desktop": (1100, 700), "phone": (390, 700)}
 SMALL = {"type": "jpeg", "quality": 75}
@@ -30,7 +30,7 @@ SHOWN = (
 
 async def shoot(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
-        async with touring(Path(place)) as (_, tour), chromium() as browser:
+        async with run_tour(Path(place)) as (_, tour), chromium() as browser:
             for size in SIZES:
                 for scheme in SCHEMES:
                     page = await open_page(browser, tour, tour.token, size, scheme)

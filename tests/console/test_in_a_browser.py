@@ -43,7 +43,7 @@ async def sign_in(browser: Browser, url: str, token: str, *, has_script: bool = 
     return tab
 
 
-async def test_a_question_comes_by_itself_and_is_changed_and_approved_by_keys(platform: Platform, url: str) -> None:
+async def test_a_question_appears_live_and_is_edited_and_approved_by_keyboard(platform: Platform, url: str) -> None:
     charged: list[float] = []
     await platform.start(*shop(charged))
     async with AsyncExitStack() as stack:
@@ -62,7 +62,7 @@ async def test_a_question_comes_by_itself_and_is_changed_and_approved_by_keys(pl
         amount = page.get_by_label("amount")
         await expect(page.get_by_label("order_id")).to_be_focused()
         await amount.fill("6000")
-        await amount.press("Enter")  # decides nothing
+        await amount.press("Enter")  # it decides nothing
         await expect(page.get_by_text("Choose one of the buttons")).to_be_visible()
         await expect(amount).to_have_value("6000")
         await page.get_by_role("button", name="Approve with changes").press("Enter")
@@ -76,7 +76,7 @@ async def test_a_question_comes_by_itself_and_is_changed_and_approved_by_keys(pl
         assert (charged, tab.said) == ([1500], [])
 
 
-async def test_of_two_browsers_one_is_told_who_was_first(platform: Platform, url: str) -> None:
+async def test_the_second_of_two_browsers_gets_the_first_persons_name(platform: Platform, url: str) -> None:
     await platform.start(*shop())
     await platform.submit("order.received", {"order_id": "4711"})
     async with chromium() as browser:

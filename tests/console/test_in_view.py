@@ -1,4 +1,4 @@
-"""The first window of a page shows what matters, on a desk and on a phone, with and without script."""
+"""The first window of a page has its essentials, on a desk and on a phone, with and without script."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from soorma_ai import Platform, PlatformContext, TaskContext, Worker
 SIZES = ((1280, 800), (390, 844))
 DECIDING = (".sentence", "[data-payload] > div", "[data-reason]", ".bar textarea", ".bar button")
 FIELDS = 10
-# Elements that begin or end outside of the window, or below the bar; hidden ones are not looked at.
+# Elements beyond the window, or below the bar; hidden ones are left out.
 OUTSIDE = """selectors => {
     const bar = document.querySelector(".bar")?.getBoundingClientRect();
     const shown = selectors.flatMap((one) => [...document.querySelectorAll(one)])
@@ -36,7 +36,7 @@ OUTSIDE = """selectors => {
 
 @dataclass
 class Console:
-    """A console with questions; `local` is its address without sign-in, with the notice of that on each page."""
+    """A console with questions; `local` is its address without sign-in, with a notice of it on each page."""
 
     url: str
     token: str
@@ -54,7 +54,7 @@ async def console(tmp_path: Path) -> AsyncIterator[Console]:
             yield Console(url, token, local, questions)
 
 
-async def signed_in(browser: Browser, console: Console, size: tuple[int, int], *, has_script: bool = True) -> Page:
+async def sign_in_with(browser: Browser, console: Console, size: tuple[int, int], *, has_script: bool = True) -> Page:
     width, height = size
     context = await browser.new_context(
         base_url=console.url, java_script_enabled=has_script, viewport={"width": width, "height": height}
@@ -69,12 +69,12 @@ async def signed_in(browser: Browser, console: Console, size: tuple[int, int], *
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
-async def test_what_a_decision_needs_and_its_buttons_are_in_the_first_window(
+async def test_the_facts_and_buttons_of_a_decision_are_in_the_first_window(
     console: Console, size: tuple[int, int]
 ) -> None:
     outside: dict[str, list[str]] = {}
     async with chromium() as browser:
-        page = await signed_in(browser, console, size)
+        page = await sign_in_with(browser, console, size)
         for name, wait_id in console.questions.items():
             for url in (console.url, console.local):
                 await page.goto(f"{url}/inbox/{wait_id}")
@@ -87,10 +87,10 @@ async def test_what_a_decision_needs_and_its_buttons_are_in_the_first_window(
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def test_no_question_has_a_fault_that_axe_finds(console: Console) -> None:
+async def test_axe_finds_no_fault_on_the_page_of_a_question(console: Console) -> None:
     found: dict[str, list[str]] = {}
     async with chromium() as browser:
-        page = await signed_in(browser, console, SIZES[0])
+        page = await sign_in_with(browser, console, SIZES[0])
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
             for name, wait_id in console.questions.items():
@@ -102,7 +102,7 @@ async def test_no_question_has_a_fault_that_axe_finds(console: Console) -> None:
 
 async def test_a_payload_is_edited_and_approved_without_script_by_keys_alone(console: Console) -> None:
     async with chromium() as browser:
-        page = await signed_in(browser, console, SIZES[1], has_script=False)
+        page = await sign_in_with(browser, console, SIZES[1], has_script=False)
         await page.goto(f"/inbox/{console.questions['of a plan']}")
         await page.get_by_label("Note").fill("as agreed")
         await page.get_by_role("button", name="Edit", exact=True).press("Enter")
@@ -126,7 +126,7 @@ async def test_a_plan_of_two_hundred_parts_is_three_windows_high_with_its_progre
         token = await key_for(platform, "maria", "operator")
         async with served(platform) as url, chromium() as browser:
             for size in SIZES:
-                page = await signed_in(browser, Console(url, token, "", {}), size)
+                page = await sign_in_with(browser, Console(url, token, "", {}), size)
                 await page.goto(f"/plans/{plan_id}")
                 await expect(page.get_by_role("heading", name="Load sales")).to_be_visible()
                 await expect(page.get_by_text(words)).to_be_visible()
@@ -155,7 +155,7 @@ async def test_a_request_has_its_progress_in_the_first_window_and_is_cancelled_w
         token = await key_for(platform, "maria", "operator")
         async with served(platform) as url, chromium() as browser:
             for size in SIZES:
-                page = await signed_in(browser, Console(url, token, "", {}), size, has_script=size == SIZES[0])
+                page = await sign_in_with(browser, Console(url, token, "", {}), size, has_script=size == SIZES[0])
                 for path in ("/requests", f"/requests/{request_id}"):
                     await page.goto(path)
                     await expect(page.get_by_text("25% first coat")).to_be_visible()

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from console_kit import ORDER, Browser, ask, browsing, key_for, shop, site
+from console_kit import ORDER, Browser, ask, key_for, open_browser, shop, site
 
 from soorma_ai import Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.testing.clock import VirtualClock
@@ -12,7 +12,7 @@ from soorma_ai.testing.clock import VirtualClock
 NOTE = "the invoice has another total"
 
 
-async def signed_in(browser: Browser, platform: Platform, user: str = "maria", *roles: str) -> Browser:
+async def sign_in_as(browser: Browser, platform: Platform, user: str = "maria", *roles: str) -> Browser:
     return await browser.sign_in(await key_for(platform, user, *(roles or ("manager", "operator"))))
 
 
@@ -21,8 +21,8 @@ async def test_a_question_is_answered_without_script_from_the_sign_in_to_the_end
 ) -> None:
     charged: list[float] = []
     await platform.start(*shop(charged))
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         assert "No open questions" in browser.text
         plan = await platform.submit("order.received", {"order_id": "4711"})
         assert await plan.next_wait()
@@ -54,8 +54,8 @@ async def test_a_question_is_answered_without_script_from_the_sign_in_to_the_end
 
 async def test_a_question_is_snoozed_and_shows_until_when(platform: Platform) -> None:
     await platform.start(*shop())
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         wait_id = await ask(platform, amount=1840.0)
         await browser.open(f"/inbox/{wait_id}")
         await browser.press("snooze", hours="1")
@@ -64,10 +64,10 @@ async def test_a_question_is_snoozed_and_shows_until_when(platform: Platform) ->
         assert browser.page.status_code == 422 and "choose one of 1 hour" in browser.text
 
 
-async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(platform: Platform) -> None:
+async def test_a_question_shows_its_differences_from_the_last_approved_payload(platform: Platform) -> None:
     await platform.start(*shop())
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         for amount, do in ((1840.0, "approve"), (1900.0, "reject")):
             await browser.open(f"/inbox/{await ask(platform, amount=amount)}")
             await browser.press(do, note="no")
@@ -77,8 +77,8 @@ async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(
         assert "1 approved, 0 edited, 1 rejected" in browser.text
 
 
-async def test_what_was_let_go_for_others_is_compared_with_where_they_were_listed_it_alone(platform: Platform) -> None:
-    """A question that names nobody as who answers is listed to whose it is, and its payload is theirs."""
+async def test_a_question_is_not_compared_with_approvals_on_other_users_lists(platform: Platform) -> None:
+    """A question without named approvers is listed to its owner alone, and its payload belongs to the owner."""
     till = Tool("till")
 
     @till.on_invoke("gift.wanted", approval="always")
@@ -89,7 +89,7 @@ async def test_what_was_let_go_for_others_is_compared_with_where_they_were_liste
         person = platform.as_user(tenant_id="default", user_id=user)
         with pytest.raises(Held) as held:
             await person.request("gift.wanted", {"to": f"the clinic of {user}"}, timeout=1)
-        async with browsing(site(platform)) as browser:
+        async with open_browser(site(platform)) as browser:
             await browser.sign_in(await key_for(platform, user))
             await browser.open(f"/inbox/{held.value.wait_id}")
             assert "No earlier approval of this kind" in browser.text
@@ -97,10 +97,10 @@ async def test_what_was_let_go_for_others_is_compared_with_where_they_were_liste
             await browser.press("approve")
 
 
-async def test_a_no_needs_a_reason_which_the_one_who_asked_is_told(platform: Platform) -> None:
+async def test_a_rejection_needs_a_reason_and_stores_it_for_the_requester(platform: Platform) -> None:
     await platform.start(*shop())
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         wait_id = await ask(platform)
         await browser.open(f"/inbox/{wait_id}")
         await browser.press("reject", note="  ")
@@ -112,12 +112,12 @@ async def test_a_no_needs_a_reason_which_the_one_who_asked_is_told(platform: Pla
     assert answered and answered.answer and answered.answer.note == NOTE
 
 
-async def test_who_is_second_is_told_who_was_first_and_a_double_press_is_one_answer(platform: Platform) -> None:
+async def test_a_second_answer_gets_the_first_persons_name_and_a_double_press_is_one_answer(platform: Platform) -> None:
     await platform.start(*shop())
     wait_id, served = await ask(platform), site(platform)
-    async with browsing(served) as maria, browsing(served) as bob:
-        await signed_in(maria, platform)
-        await signed_in(bob, platform, "bob", "manager")
+    async with open_browser(served) as maria, open_browser(served) as bob:
+        await sign_in_as(maria, platform)
+        await sign_in_as(bob, platform, "bob", "manager")
         await maria.open(f"/inbox/{wait_id}")
         await bob.open(f"/inbox/{wait_id}")
         page = bob.page
@@ -131,11 +131,11 @@ async def test_who_is_second_is_told_who_was_first_and_a_double_press_is_one_ans
         assert "bob was first: approve at" in maria.text
 
 
-async def test_after_the_deadline_nothing_can_be_answered(platform: Platform, clock: VirtualClock) -> None:
+async def test_an_answer_after_the_deadline_is_refused(platform: Platform, clock: VirtualClock) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         await browser.open(f"/inbox/{wait_id}")
         await clock.advance(timedelta(hours=3))
         await browser.press("approve")
@@ -143,11 +143,11 @@ async def test_after_the_deadline_nothing_can_be_answered(platform: Platform, cl
         assert "an answer was possible until" in browser.text
 
 
-async def test_who_may_not_see_a_question_is_told_what_a_stranger_is_told(platform: Platform) -> None:
+async def test_a_hidden_question_and_a_missing_question_get_the_same_page(platform: Platform) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform, "mallory", "clerk")
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform, "mallory", "clerk")
         assert "No open questions" in browser.text
         await browser.open(f"/inbox/{wait_id}")
         assert browser.page.status_code == 404
@@ -156,12 +156,12 @@ async def test_who_may_not_see_a_question_is_told_what_a_stranger_is_told(platfo
         assert (await browser.open(f"/inbox/{wait_id}/payload")).page.status_code == 404
 
 
-async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platform) -> None:
+async def test_hostile_data_of_a_question_is_shown_escaped_and_bounded(platform: Platform) -> None:
     await platform.start(*shop())
     hostile = "<script>alert(1)</script>\u202egnp.exe" + "W" * 300_000
     wait_id = await ask(platform, payee=hostile, order_id='"><img src=x onerror=alert(1)>')
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         await browser.open(f"/inbox/{wait_id}")
         assert "<script>alert" not in browser.page.text
         assert "<img" not in browser.page.text
@@ -169,7 +169,7 @@ async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platfor
         assert "\\u202e" in browser.page.text
         assert len(browser.page.content) < 60_000
         assert "too long to be changed here" in browser.text
-        await browser.press("edit", **{"payload$.amount": "1200"})  # the long text stays as it is
+        await browser.press("edit", **{"payload$.amount": "1200"})  # the long text stays unchanged
         assert "Your answer was recorded" in browser.text
         whole = await browser.client.get(f"/inbox/{wait_id}/payload")
         assert whole.json()["payee"] == hostile
@@ -179,8 +179,8 @@ async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platfor
 async def test_an_item_is_added_and_removed_by_buttons(platform: Platform) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         await browser.open(f"/inbox/{wait_id}")
         await browser.press("add payload$.lines", **{"payload$.amount": "2000"})
         assert browser.page.status_code == 200
@@ -193,11 +193,11 @@ async def test_an_item_is_added_and_removed_by_buttons(platform: Platform) -> No
     assert answered.answer.payload["data"] == {**ORDER, "amount": 2000, "lines": [{"sku": "chuck", "quantity": 3}]}
 
 
-async def test_the_list_goes_on_page_by_page_each_of_which_is_small(platform: Platform) -> None:
+async def test_the_list_of_questions_has_small_pages(platform: Platform) -> None:
     await platform.start(*shop())
     ids = [await ask(platform, order_id=str(number)) for number in range(53)]
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         assert "<title>(53) Inbox" in browser.page.text
         parts = [part.split('"')[0] for part in browser.page.text.split('="/static/')[1:]]
         loaded = [len((await browser.client.get(f"/static/{part}")).content) for part in parts]
@@ -216,12 +216,12 @@ async def test_the_list_goes_on_page_by_page_each_of_which_is_small(platform: Pl
             assert shown_by(await browser.open(f"/inbox?{odd}")) == pages[0]
 
 
-async def test_a_page_stays_where_it_is_when_the_question_before_it_is_answered(platform: Platform) -> None:
+async def test_a_page_of_the_list_keeps_its_place_after_an_answer_to_an_earlier_question(platform: Platform) -> None:
     await platform.start(*shop())
     for number in range(30):
         await ask(platform, order_id=str(number))
-    async with browsing(site(platform)) as browser:
-        await signed_in(browser, platform)
+    async with open_browser(site(platform)) as browser:
+        await sign_in_as(browser, platform)
         last, later = shown_by(browser)[-1], link_of(browser, "next")
         second = shown_by(await browser.open(later))
         await browser.open(f"/inbox/{last}")

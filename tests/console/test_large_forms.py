@@ -1,17 +1,17 @@
-"""A form whose payload costs much to check: other tenants are served meanwhile."""
+"""A form with costly checks of its payload: other tenants are served meanwhile."""
 
 import json
 from typing import Any
 
 import pytest
-from console_kit import Browser, browsing, key_for, site
+from console_kit import Browser, key_for, open_browser, site
 from kit import served_meanwhile
 from unit.worst_data import UNION
 
 from soorma_ai import Approval, Held, InvocationContext, Platform, PlatformContext, Tool
 
 ITEMS: Any = {"type": "array", "items": UNION}
-# A field that is typed as JSON.
+# A field for JSON text.
 SCHEMA: Any = {"type": "object", "properties": {"shape": {"anyOf": [{"type": "string"}, ITEMS]}}}
 
 
@@ -30,11 +30,11 @@ async def asked(platform: Platform) -> str:
 
 
 @pytest.mark.parametrize("kind", [7, {"kind": "z", "v": "x"}])
-async def test_others_are_served_while_a_large_form_is_refused(
+async def test_other_tenants_are_served_while_a_large_form_is_refused(
     platform: Platform, monkeypatch: pytest.MonkeyPatch, kind: Any
 ) -> None:
     wait_id = await asked(platform)
-    async with browsing(site(platform)) as browser:
+    async with open_browser(site(platform)) as browser:
         await browser.sign_in(await key_for(platform, "maria", "manager", "operator"))
         await browser.open(f"/inbox/{wait_id}")
         typed = json.dumps([kind] * (2**17 // len(json.dumps(kind))))

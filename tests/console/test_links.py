@@ -1,10 +1,10 @@
-"""A question that somebody opens by the link that was sent to them."""
+"""A question opened by the link sent to a person."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from console_kit import SECRET, ask, browsing, shop, site
+from console_kit import SECRET, ask, open_browser, shop, site
 
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens import ApiKeys
@@ -29,10 +29,8 @@ async def link(platform: Platform) -> str:
     return LINKS.path(Link("question", await ask(platform), "default", "maria", roles, now, now + timedelta(hours=1)))
 
 
-async def test_a_link_opens_one_question_and_answers_it_as_the_one_whom_it_was_sent_to(
-    platform: Platform, link: str
-) -> None:
-    async with browsing(site(platform, links=LINKS)) as browser:
+async def test_a_link_opens_one_question_and_answers_it_as_its_addressee(platform: Platform, link: str) -> None:
+    async with open_browser(site(platform, links=LINKS)) as browser:
         await browser.open(link)
         assert "Pay 1,840 $ to ACME Tools for order 4711" in browser.text
         assert "data-live " not in browser.page.text
@@ -45,10 +43,8 @@ async def test_a_link_opens_one_question_and_answers_it_as_the_one_whom_it_was_s
     assert (entry.user_id, entry.key_id, entry.outcome) == ("maria", "link", "accepted")
 
 
-async def test_a_link_that_is_over_or_not_ours_opens_nothing(
-    platform: Platform, link: str, clock: VirtualClock
-) -> None:
-    async with browsing(site(platform, links=LINKS)) as browser:
+async def test_an_expired_or_forged_link_opens_nothing(platform: Platform, link: str, clock: VirtualClock) -> None:
+    async with open_browser(site(platform, links=LINKS)) as browser:
         for broken in (link[:-1], f"{link[:13]}x{link[14:]}", "/v1/answers/x"):
             assert (await browser.open(broken)).page.status_code == 403
         await browser.open(link)
@@ -57,12 +53,12 @@ async def test_a_link_that_is_over_or_not_ours_opens_nothing(
         assert (await browser.open(link)).page.status_code == 403
 
 
-async def test_what_is_posted_where_a_link_leads_is_an_answer_as_before(platform: Platform, link: str) -> None:
+async def test_json_posted_to_a_link_is_an_answer(platform: Platform, link: str) -> None:
     async def tell(question: object) -> None: ...
 
     people = UserAgent(tell, lambda wait: [], links=LINKS)
     await platform.start(people)
-    async with browsing(site(platform, links=people.links, inlets=[people])) as browser:
+    async with open_browser(site(platform, links=people.links, inlets=[people])) as browser:
         assert (await browser.open(link)).page.headers["content-type"].startswith("text/html")
         answer = await browser.client.post(link, json={"payload": {"approved": True}})
         assert answer.json()["outcome"] == "accepted"
@@ -70,12 +66,12 @@ async def test_what_is_posted_where_a_link_leads_is_an_answer_as_before(platform
 
 
 async def test_a_link_of_another_signer_opens_nothing(platform: Platform, link: str) -> None:
-    async with browsing(site(platform)) as browser:
+    async with open_browser(site(platform)) as browser:
         assert (await browser.open(link)).page.status_code == 403
 
 
-async def made(platform: Platform, console: Console, kind: Any, about: str = "", **wanted: Any) -> str:
-    """Return the path of a link that the root made for maria, as this console opens it."""
+async def link_for_maria(platform: Platform, console: Console, kind: Any, about: str = "", **wanted: Any) -> str:
+    """Return the path of a link from root to maria, as opened by this console."""
     new = await platform.inbox.make_link(kind, about, user_id="maria", roles={"manager"}, **wanted)
     return Links(link_secret(SECRET)).path(new.made.link)
 
@@ -84,11 +80,11 @@ def served(platform: Platform, console: Console) -> Any:
     return app(platform, auth=ApiKeys(platform), site=console)
 
 
-async def test_a_link_is_for_one_answer_and_tells_whoever_has_it_then_what_became_of_that(platform: Platform) -> None:
+async def test_a_link_is_for_one_answer_and_then_shows_its_outcome_without_the_payload(platform: Platform) -> None:
     await platform.start(*shop())
     wait_id, console = await ask(platform), Console(secret=SECRET)
-    link = await made(platform, console, "question", wait_id)
-    async with browsing(served(platform, console)) as browser:
+    link = await link_for_maria(platform, console, "question", wait_id)
+    async with open_browser(served(platform, console)) as browser:
         for _ in range(2):
             await browser.open(link)
             assert "ACME Tools" in browser.text
@@ -103,13 +99,13 @@ async def test_a_link_is_for_one_answer_and_tells_whoever_has_it_then_what_becam
     assert [(one.user_id, one.state) for one in notices] == [("maria", "opened")]
 
 
-async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_revoked_or_replaced_link_opens_nothing(platform: Platform, clock: VirtualClock) -> None:
     await platform.start(*shop())
     wait_id, console = await ask(platform), Console(secret=SECRET)
-    first = await made(platform, console, "question", wait_id)
+    first = await link_for_maria(platform, console, "question", wait_id)
     await clock.advance(timedelta(minutes=1))
-    second = await made(platform, console, "question", wait_id)
-    async with browsing(served(platform, console)) as browser:
+    second = await link_for_maria(platform, console, "question", wait_id)
+    async with open_browser(served(platform, console)) as browser:
         assert (await browser.open(first)).page.status_code == 403
         assert (await browser.open(second)).page.status_code == 200
         assert [one.made_by for one in await platform.inbox.links(wait_id)] == ["local"]
@@ -128,7 +124,7 @@ async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platf
         ({"lasts": timedelta.max}, "lasts="),
     ],
 )
-async def test_a_link_that_would_open_nothing_is_not_made(platform: Platform, given: Any, fault: str) -> None:
+async def test_an_invalid_link_is_not_created(platform: Platform, given: Any, fault: str) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
     wanted: dict[str, Any] = {"kind": "question", "about": wait_id, "user_id": "maria", **given}
@@ -140,15 +136,15 @@ async def test_a_link_that_would_open_nothing_is_not_made(platform: Platform, gi
 async def test_a_link_sent_out_by_an_agent_can_be_revoked(platform: Platform, link: str, clock: VirtualClock) -> None:
     [wait] = await platform.waits()
     await clock.advance(timedelta(seconds=1))
-    async with browsing(site(platform, links=LINKS)) as browser:
+    async with open_browser(site(platform, links=LINKS)) as browser:
         assert (await browser.open(link)).page.status_code == 200
         assert await platform.inbox.revoke_link("question", wait.wait_id, user_id="maria")
         assert (await browser.open(link)).page.status_code == 403
         await platform.inbox.make_link("question", wait.wait_id, user_id="maria", roles={"manager"})
-        assert (await browser.open(link)).page.status_code == 403, "one that is made later makes no other good again"
+        assert (await browser.open(link)).page.status_code == 403, "a later link makes no earlier one valid again"
 
 
-async def test_nobody_but_the_root_makes_a_link_for_another(platform: Platform) -> None:
+async def test_a_user_makes_links_for_themselves_only(platform: Platform) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
     maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager", "operator"})
@@ -158,7 +154,7 @@ async def test_nobody_but_the_root_makes_a_link_for_another(platform: Platform) 
     assert own.made.link.roles == {"manager"}
 
 
-async def test_a_queue_is_answered_within_a_page_of_a_site_that_was_named_without_a_cookie(platform: Platform) -> None:
+async def test_a_queue_embedded_in_a_named_site_is_answered_without_a_cookie(platform: Platform) -> None:
     charged: list[float] = []
     await platform.start(*shop(charged))
     console = Console(secret=SECRET, embed_in=["https://shop.example"])
@@ -166,8 +162,8 @@ async def test_a_queue_is_answered_within_a_page_of_a_site_that_was_named_withou
     wait = await plan.next_wait()
     assert wait is not None
     elsewhere = await ask(platform, order_id="4712")
-    queue = await made(platform, console, "plan", plan.plan_id)
-    async with browsing(served(platform, console)) as browser:
+    queue = await link_for_maria(platform, console, "plan", plan.plan_id)
+    async with open_browser(served(platform, console)) as browser:
         await browser.open(queue)
         assert "frame-ancestors https://shop.example;" in browser.page.headers["content-security-policy"]
         assert "4711" in browser.text and "4712" not in browser.text
@@ -176,23 +172,23 @@ async def test_a_queue_is_answered_within_a_page_of_a_site_that_was_named_withou
         assert "Your answer was recorded" in (await browser.press("approve")).text
         assert not browser.client.cookies
         assert "frame-ancestors 'none'" in (await browser.open("/inbox")).page.headers["content-security-policy"]
-        question = await made(platform, console, "question", elsewhere)
+        question = await link_for_maria(platform, console, "question", elsewhere)
         assert "frame-ancestors 'none'" in (await browser.open(question)).page.headers["content-security-policy"]
     assert await plan.result(timeout=5) == {"done": True}
     assert charged == [1840.0]
 
 
-async def test_a_queue_is_framed_by_nobody_where_no_site_is_named(platform: Platform) -> None:
+async def test_without_a_named_site_a_queue_cannot_be_framed(platform: Platform) -> None:
     await platform.start(*shop())
     await ask(platform)
     console = Console(secret=SECRET)
-    async with browsing(served(platform, console)) as browser:
-        await browser.open(await made(platform, console, "inbox"))
+    async with open_browser(served(platform, console)) as browser:
+        await browser.open(await link_for_maria(platform, console, "inbox"))
         assert "4711" in browser.text
         assert "frame-ancestors 'none'" in browser.page.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("origin", ["*", "https://*.example", "shop.example", "https://a; script-src *", "https://a/b"])
-def test_a_site_is_named_by_its_origin_and_by_nothing_that_would_loosen_the_policy(origin: str) -> None:
+def test_a_site_to_embed_in_is_a_plain_origin(origin: str) -> None:
     with pytest.raises(ConfigError, match="embed_in"):
         Console(embed_in=[origin])

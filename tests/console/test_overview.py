@@ -1,6 +1,6 @@
-"""The front page, by reads that other pages make too."""
+"""The front page, by the reads of other pages."""
 
-from console_kit import ask, browsing, key_for, shop, site
+from console_kit import ask, key_for, open_browser, shop, site
 from kit import planner, sleeps, stock
 
 from soorma_ai import Platform
@@ -12,7 +12,7 @@ async def test_the_front_page_has_questions_plans_trouble_and_cost(platform: Pla
     plan = await platform.submit("order.received", {"order_id": "4711"})
     assert await plan.next_wait()
     await ask(platform, payee="Paper & Sons")
-    async with browsing(site(platform)) as browser:
+    async with open_browser(site(platform)) as browser:
         await browser.sign_in(await key_for(platform, "maria", "manager", "operator"))
         await browser.open("/")
         assert browser.page.url.path == "/home"
@@ -24,22 +24,22 @@ async def test_the_front_page_has_questions_plans_trouble_and_cost(platform: Pla
         assert browser.text.count("No model cost") == 2
 
 
-async def test_a_plan_at_rest_because_of_its_model_is_trouble(platform: Platform) -> None:
+async def test_a_plan_at_rest_for_its_model_is_listed_under_trouble(platform: Platform) -> None:
     await platform.start(planner([ModelUnavailable("the model is away")] * 9), stock())
     plan = await platform.submit("order.received", {"order_id": "4711"})
     await sleeps(platform, plan.plan_id)
-    async with browsing(site(platform)) as browser:
+    async with open_browser(site(platform)) as browser:
         await browser.sign_in(await key_for(platform, "maria", "operator"))
         await browser.open("/home")
         assert f"Plan {plan.plan_id[:8]} rests" in browser.text and "the model is away" in browser.text
         assert "No problems found" not in browser.text
 
 
-async def test_the_front_page_shows_nothing_of_others(platform: Platform) -> None:
+async def test_the_front_page_shows_nothing_of_other_users(platform: Platform) -> None:
     await platform.start(*shop())
     await ask(platform, payee="Paper & Sons")
     await platform.submit("order.received", {"order_id": "4711"})
-    async with browsing(site(platform)) as browser:
+    async with open_browser(site(platform)) as browser:
         await browser.sign_in(await key_for(platform, "nora"))
         await browser.open("/home")
         assert "0 open questions" in browser.text and "0 plans running" in browser.text

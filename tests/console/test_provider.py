@@ -1,4 +1,4 @@
-"""Signing in by a provider of OpenID Connect: what it takes, and what is tried without."""
+"""Sign-in by an OpenID Connect provider, and attacks on it."""
 
 import html
 import re
@@ -15,12 +15,12 @@ from provider_kit import (
     OTHER_KEY,
     Provider,
     Sign,
-    browsing_with,
     flow,
-    providing,
-    signed,
-    signed_by_what_is_public,
-    unsigned,
+    open_browser_with,
+    run_provider,
+    sign_claims,
+    sign_with_public_key,
+    unsigned_token,
 )
 
 from soorma_ai import Platform
@@ -36,12 +36,12 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
-    async with providing() as made:
+    async with run_provider() as made:
         yield made
 
 
 async def come_back(browser: Browser, *, begin: str = "/sign-in/with?next=%2Fplans") -> httpx.URL:
-    """Go to the provider, and return where it sends the browser back to."""
+    """Go to the provider, and return its redirect back."""
     browser.client.follow_redirects = False
     to_provider = await browser.client.get(begin)
     back = await browser.client.get(to_provider.headers["location"])
@@ -49,10 +49,10 @@ async def come_back(browser: Browser, *, begin: str = "/sign-in/with?next=%2Fpla
     return httpx.URL(back.headers["location"])
 
 
-async def test_who_a_provider_knows_is_let_in_as_its_token_says_and_lands_where_they_wanted_to_go(
+async def test_a_sign_in_by_a_provider_has_the_tokens_claims_and_leads_to_the_wanted_page(
     platform: Platform, provider: Provider, clock: VirtualClock
 ) -> None:
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         await browser.open("/plans?status=active")
         assert "Sign in with 127.0.0.1" in browser.text
         await browser.open("/sign-in/with?next=%2Fplans%3Fstatus%3Dactive")
@@ -70,7 +70,7 @@ async def test_who_a_provider_knows_is_let_in_as_its_token_says_and_lands_where_
 
 
 async def test_a_key_signs_in_beside_a_provider(platform: Platform, provider: Provider) -> None:
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         await browser.sign_in(await key_for(platform, "maria"))
         assert "maria ( default )" in browser.text
 
@@ -91,7 +91,7 @@ async def test_claims_name_people_as_the_settings_say(
     platform: Platform, provider: Provider, names: dict[str, str], claims: dict[str, Any], who: str
 ) -> None:
     provider.claims = claims
-    async with browsing_with(provider, platform, **names) as browser:
+    async with open_browser_with(provider, platform, **names) as browser:
         await browser.open("/sign-in/with")
         assert browser.page.url.path == "/home"
         assert who in browser.text or who in browser.page.text
@@ -100,32 +100,37 @@ async def test_claims_name_people_as_the_settings_say(
 @pytest.mark.parametrize(
     ("names", "claims", "sign", "words"),
     [
-        ({}, {"nonce": "of another sign-in"}, signed, "none of this sign-in: invalid_claim: Invalid claim: 'nonce'"),
-        ({}, {"nonce": None}, signed, "Missing claim: 'nonce'"),
-        ({}, {"azp": "other"}, signed, "Invalid claim: 'azp'"),
-        ({}, {"aud": ["console", "other"]}, signed, "Missing claim: 'azp'"),
-        ({}, {"at_hash": "AAAA"}, signed, "Invalid claim: 'at_hash'"),
-        ({}, {"aud": "other"}, signed, "Audience doesn't match"),
-        ({}, {"aud": None}, signed, '"aud" claim'),
-        ({}, {"iss": "https://evil.example"}, signed, "Invalid issuer"),
-        ({}, {"exp": LONG_AGO}, signed, "Signature has expired"),
-        ({}, {"exp": None}, signed, '"exp" claim'),
-        ({}, {}, unsigned, "the token is not valid"),
-        ({}, {}, signed_by_what_is_public, "the token is not valid"),
-        ({}, {}, partial(signed, key=OTHER_KEY), "Signature verification failed"),
+        (
+            {},
+            {"nonce": "of another sign-in"},
+            sign_claims,
+            "none of this sign-in: invalid_claim: Invalid claim: 'nonce'",
+        ),
+        ({}, {"nonce": None}, sign_claims, "Missing claim: 'nonce'"),
+        ({}, {"azp": "other"}, sign_claims, "Invalid claim: 'azp'"),
+        ({}, {"aud": ["console", "other"]}, sign_claims, "Missing claim: 'azp'"),
+        ({}, {"at_hash": "AAAA"}, sign_claims, "Invalid claim: 'at_hash'"),
+        ({}, {"aud": "other"}, sign_claims, "Audience doesn't match"),
+        ({}, {"aud": None}, sign_claims, '"aud" claim'),
+        ({}, {"iss": "https://evil.example"}, sign_claims, "Invalid issuer"),
+        ({}, {"exp": LONG_AGO}, sign_claims, "Signature has expired"),
+        ({}, {"exp": None}, sign_claims, '"exp" claim'),
+        ({}, {}, unsigned_token, "the token is not valid"),
+        ({}, {}, sign_with_public_key, "the token is not valid"),
+        ({}, {}, partial(sign_claims, key=OTHER_KEY), "Signature verification failed"),
         ({}, {}, lambda _: "x.y.z", "the token is not valid"),
         ({}, {}, lambda _: None, "the provider sent no ID token"),
-        ({}, {"tenant": None}, signed, "claim 'tenant' is no text"),
-        ({}, {"roles": {"operator": True}}, signed, "claim 'roles' is no list"),
-        ({"user": "email"}, {"email": "boss@b.example"}, signed, "has verified the e-mail address"),
-        ({}, {"roles": ["x" * 3_000]}, signed, "longer than the 2800 characters"),
+        ({}, {"tenant": None}, sign_claims, "claim 'tenant' is no text"),
+        ({}, {"roles": {"operator": True}}, sign_claims, "claim 'roles' is no list"),
+        ({"user": "email"}, {"email": "boss@b.example"}, sign_claims, "has verified the e-mail address"),
+        ({}, {"roles": ["x" * 3_000]}, sign_claims, "longer than the 2800 characters"),
     ],
 )
-async def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(
+async def test_a_token_unfit_for_this_sign_in_is_refused(
     platform: Platform, provider: Provider, names: dict[str, str], claims: dict[str, Any], sign: Sign, words: str
 ) -> None:
     provider.claims, provider.sign = claims, sign
-    async with browsing_with(provider, platform, **names) as browser:
+    async with open_browser_with(provider, platform, **names) as browser:
         await browser.open("/sign-in/with")
         assert (browser.page.status_code, browser.page.url.path) == (401, "/sign-in/back")
         assert words in browser.text
@@ -145,10 +150,10 @@ async def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(
         ({"code": None, "error": "<b>call 555</b>"}, "did not say why"),
     ],
 )
-async def test_an_address_that_the_provider_did_not_make_lets_nobody_in(
+async def test_a_forged_return_from_the_provider_is_refused(
     platform: Platform, provider: Provider, change: dict[str, str | None], words: str
 ) -> None:
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         back = await come_back(browser)
         asked = {**dict(parse_qsl(back.query.decode())), **change}
         query = urlencode({name: value for name, value in asked.items() if value is not None})
@@ -162,7 +167,7 @@ async def test_an_address_that_the_provider_did_not_make_lets_nobody_in(
 async def test_an_answer_counts_once_in_its_own_browser_and_for_ten_minutes(
     platform: Platform, provider: Provider, clock: VirtualClock
 ) -> None:
-    async with browsing_with(provider, platform) as maria, browsing_with(provider, platform) as mallory:
+    async with open_browser_with(provider, platform) as maria, open_browser_with(provider, platform) as mallory:
         back = str(await come_back(maria))
         cookies = dict(maria.client.cookies)
         await mallory.open(back)
@@ -182,22 +187,24 @@ async def test_an_answer_counts_once_in_its_own_browser_and_for_ten_minutes(
 @pytest.mark.parametrize(
     "target", ["https://evil.example", "//evil.example", "/\\evil.example", "/\tx", "", "/" * 2000]
 )
-async def test_a_provider_leads_to_no_other_site(platform: Platform, provider: Provider, target: str) -> None:
-    async with browsing_with(provider, platform) as browser:
+async def test_a_sign_in_by_a_provider_leads_to_no_other_site(
+    platform: Platform, provider: Provider, target: str
+) -> None:
+    async with open_browser_with(provider, platform) as browser:
         await browser.open(f"/sign-in/with?{urlencode({'next': target})}")
         assert str(browser.page.url) == "http://localhost/home"
 
 
 def link_to_provider(browser: Browser) -> str:
-    """Return where the page of who has signed out leads by itself, and by its link."""
+    """Return the provider's address on the page after a sign-out, the same for its refresh and its link."""
     (by_itself,) = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', browser.page.text)
     assert f'href="{by_itself}"' in browser.page.text
     return html.unescape(by_itself)
 
 
-async def test_to_sign_out_ends_the_session_with_the_provider_too(platform: Platform, provider: Provider) -> None:
+async def test_a_sign_out_also_ends_the_session_with_the_provider(platform: Platform, provider: Provider) -> None:
     provider.document = {"end_session_endpoint": f"{provider.url}/logout?realm=a"}
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         await browser.open("/sign-in/with")
         await browser.press("")
         assert "Signed out here" in browser.text
@@ -228,14 +235,14 @@ async def test_to_sign_out_ends_the_session_with_the_provider_too(platform: Plat
     ],
     ids=str,
 )
-async def test_an_address_that_no_sign_out_led_to_tells_nothing_and_leads_nowhere(
+async def test_a_forged_return_from_a_sign_out_leads_to_the_sign_in_page_without_a_notice(
     platform: Platform, provider: Provider, asked: dict[str, str]
 ) -> None:
     provider.document = {"end_session_endpoint": f"{provider.url}/logout"}
-    async with browsing_with(provider, platform) as browser, browsing_with(provider, platform) as mallory:
+    async with open_browser_with(provider, platform) as browser, open_browser_with(provider, platform) as mallory:
         await browser.open("/sign-in/with")
         assert str((await browser.open(f"/sign-out/back?{urlencode(asked)}")).page.url) == "http://localhost/sign-in"
-        assert (await browser.open("/inbox")).page.url.path == "/inbox"  # nobody was signed out by a link
+        assert (await browser.open("/inbox")).page.url.path == "/inbox"  # a link signs out no session
         await browser.press("")
         state = dict(parse_qsl(httpx.URL(link_to_provider(browser)).query.decode()))["state"]
         for one, said in ((browser, asked), (mallory, {"state": state})):
@@ -244,17 +251,17 @@ async def test_an_address_that_no_sign_out_led_to_tells_nothing_and_leads_nowher
 
 
 @pytest.mark.parametrize("place", [None, "http://evil.example/logout", "javascript:alert(1)", 7], ids=str)
-async def test_a_provider_that_ends_no_session_safely_is_not_gone_to(
+async def test_a_sign_out_skips_a_provider_without_a_safe_logout_address(
     platform: Platform, provider: Provider, place: object
 ) -> None:
     provider.document = {"end_session_endpoint": place}
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         await browser.open("/sign-in/with")
         await browser.press("")
         assert "You may be signed in with 127.0.0.1 still" in browser.text and "refresh" not in browser.page.text
         await browser.sign_in(await key_for(platform, "maria"))
         await browser.press("")
-        assert browser.page.url.path == "/sign-in"  # a key is no session anywhere else
+        assert browser.page.url.path == "/sign-in"  # a key is no session at the provider
 
 
 @pytest.mark.parametrize(
@@ -266,11 +273,11 @@ async def test_a_provider_that_ends_no_session_safely_is_not_gone_to(
         ({"filler": "x" * 2**20}, "is longer than"),
     ],
 )
-async def test_a_provider_that_is_another_or_cannot_be_asked_is_said_to_be(
+async def test_a_wrong_or_unreachable_provider_is_reported_on_the_sign_in_page(
     platform: Platform, provider: Provider, clock: VirtualClock, document: dict[str, Any], words: str
 ) -> None:
     provider.document = document
-    async with browsing_with(provider, platform) as browser:
+    async with open_browser_with(provider, platform) as browser:
         page = (await browser.open("/sign-in/with")).page
         assert (page.status_code, page.headers["retry-after"]) == (503, "5")
         assert words in browser.text
@@ -280,7 +287,7 @@ async def test_a_provider_that_is_another_or_cannot_be_asked_is_said_to_be(
         assert (await browser.open("/sign-in/with")).page.url.path == "/home"
 
 
-async def test_a_server_that_asks_nobody_has_no_provider_and_one_without_a_provider_no_such_path(
+async def test_an_open_server_refuses_a_provider_and_a_server_without_one_has_no_such_path(
     platform: Platform, provider: Provider
 ) -> None:
     with pytest.raises(ConfigError, match="lets everybody of this machine in"):
@@ -296,12 +303,12 @@ async def test_a_server_that_asks_nobody_has_no_provider_and_one_without_a_provi
     [{"issuer": "http://id.example"}, {"url": "shop.example"}, {"client_id": ""}, {"scopes": ("profile",)}],
     ids=str,
 )
-def test_a_registration_that_proves_nothing_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_insecure_client_registration_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"https://|openid"):
         ClientRegistration(**{"issuer": "https://id.example", "client_id": "c", "url": "https://shop.example", **wrong})
 
 
-def test_the_environment_names_a_provider_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_a_provider_completely_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_sign_in() is None
     monkeypatch.setenv("SOORMA_OIDC_ISSUER", "https://id.example")
     with pytest.raises(ConfigError, match="SOORMA_OIDC_CLIENT_ID and SOORMA_OIDC_URL must be set"):

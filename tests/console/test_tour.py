@@ -1,4 +1,4 @@
-"""Every page in a real browser: that all can use it, that it says nothing to its console, and that keys are enough."""
+"""Every page in a real browser: accessible, without messages on the browser's console, and usable by keyboard alone."""
 
 from pathlib import Path
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from axe_kit import violations
 from browser_kit import Tab, chromium, find_chromium, new_tab
-from console_kit import ask, browsing, site
+from console_kit import ask, open_browser, site
 from playwright.async_api import Browser, expect
 from starlette.routing import compile_path
-from tour_kit import Tour, touring
+from tour_kit import Tour, run_tour
 
 from soorma_ai.apps.console.app import ROUTES
 
-# Answers that are no page: a download, or a page of the API.
+# Other answers than pages: a download, or a page of the API.
 NO_PAGES = ("/payload", ".ndjson", "/v1/answers/{token}")
 MOST_TABS = 60
 HIDE = """hidden => {
@@ -32,12 +32,12 @@ async def sign_in(browser: Browser, tour: Tour, token: str, **options: Any) -> T
     return tab
 
 
-# Twenty pages, each judged: on a busy machine that takes its time.
+# Twenty pages, each judged: a busy machine needs its time.
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_no_page_shuts_anybody_out_and_none_complains(tmp_path: Path, scheme: Any) -> None:
+async def test_every_page_is_accessible_and_logs_no_fault_in_the_browser(tmp_path: Path, scheme: Any) -> None:
     find_chromium()
-    async with touring(tmp_path) as (_, tour), chromium() as browser:
+    async with run_tour(tmp_path) as (_, tour), chromium() as browser:
         found: dict[str, list[str]] = {}
         tab = await new_tab(browser, tour.url)
         await tab.page.emulate_media(color_scheme=scheme)
@@ -54,10 +54,10 @@ async def test_no_page_shuts_anybody_out_and_none_complains(tmp_path: Path, sche
         assert tab.said == empty.said == []
 
 
-async def test_the_tour_visits_every_page_and_each_is_there_without_script(tmp_path: Path) -> None:
+async def test_the_tour_visits_every_page_and_each_works_without_script(tmp_path: Path) -> None:
     wanted = {route.path for route in ROUTES if route.method == "GET" and not route.path.endswith(NO_PAGES)}
     assert len(wanted) > 10
-    async with touring(tmp_path) as (platform, tour), browsing(site(platform)) as browser:
+    async with run_tour(tmp_path) as (platform, tour), open_browser(site(platform)) as browser:
         await browser.sign_in(tour.token)
         for name, path in tour.pages.items():
             answer = (await browser.open(path)).page
@@ -67,9 +67,9 @@ async def test_the_tour_visits_every_page_and_each_is_there_without_script(tmp_p
     assert wanted == set()
 
 
-async def test_from_the_sign_in_to_a_yes_by_the_keyboard_alone_and_a_hidden_tab_catches_up(tmp_path: Path) -> None:
+async def test_a_question_is_approved_by_keyboard_alone_and_a_hidden_tab_catches_up(tmp_path: Path) -> None:
     find_chromium()
-    async with touring(tmp_path) as (platform, tour), chromium() as browser:
+    async with run_tour(tmp_path) as (platform, tour), chromium() as browser:
         tab = await sign_in(browser, tour, tour.token)
         page = tab.page
         sentence = await page.locator(".sentence").inner_text()
@@ -97,7 +97,7 @@ async def test_a_list_opened_by_a_link_shows_a_new_question_after_half_a_minute_
     tmp_path: Path,
 ) -> None:
     find_chromium()
-    async with touring(tmp_path) as (platform, tour), chromium() as browser:
+    async with run_tour(tmp_path) as (platform, tour), chromium() as browser:
         tab = await new_tab(browser, tour.url)
         await tab.page.clock.install()
         await tab.page.goto(tour.pages["questions by a link"])

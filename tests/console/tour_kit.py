@@ -1,4 +1,4 @@
-"""A shop in which something of everything has happened, and the pages that show it."""
+"""A shop with an example of every situation, and its pages."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -19,7 +19,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 @dataclass(frozen=True)
 class Tour:
-    """`token` is an operator's and a manager's, `nobodys` of who is asked nothing. `pages` are paths by name."""
+    """`token` is an operator's and a manager's, `nobodys` a token without open questions. `pages` are paths by name."""
 
     url: str
     token: str
@@ -61,13 +61,13 @@ async def served(platform: Platform, *, is_open: bool = False) -> AsyncGenerator
 
 
 async def path_of_link(platform: Platform, kind: Any, about: str = "") -> str:
-    """Return the path by which maria answers without signing in."""
+    """Return the path for maria's answer without a sign-in."""
     made = (await platform.inbox.make_link(kind, about, user_id="maria", roles={"manager"})).made
     return Links(link_secret(SECRET)).path(made.link).replace("/v1/", "/")
 
 
 @asynccontextmanager
-async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
+async def run_tour(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
     async with Platform(f"sqlite:///{folder / 'tour.db'}") as platform:
         await platform.start(*shop(), carrier(), courier())
         plan = await platform.submit("order.received", {"order_id": "4711"})

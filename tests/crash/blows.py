@@ -1,4 +1,4 @@
-"""What may happen to a program at a point of it, beside that nothing does."""
+"""Disturbances of a program at one of its points."""
 
 import os
 import select
@@ -17,7 +17,7 @@ class Blow(StrEnum):
 
 
 class Wire(Protocol):
-    """The connection of a driver, as far as it can be cut."""
+    """The connection of a driver, reduced to the parts needed to cut it."""
 
     @property
     def info(self) -> Any: ...
@@ -36,8 +36,8 @@ def kill(wire: Wire | None) -> None:
 
 
 def lose_answer(wire: Wire | None) -> None:
-    """Wait until the server has answered, and cut the connection before anybody has read it."""
-    assert wire is not None, "an answer is lost where one is waited for"
+    """Wait for the server's answer, and cut the connection before a client reads it."""
+    assert wire is not None, "an answer can be lost only on a connection to a server"
     select.select([wire], [], [])
     ours, its = socket.socketpair()
     its.close()

@@ -1,4 +1,4 @@
-"""Planted bugs: what the store or a tool would be if it were wrong. The proof must catch each of them."""
+"""Planted bugs of the store and of tools. The proof must catch each of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ from soorma_ai.kernel.sql.tables import events as log
 
 
 class AcksFirst(SqlQueue):
-    """The delivery is done before its effects are stored."""
+    """Ends the delivery before its effects are stored."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         await super().commit(replace(work, effects=()), now)
@@ -36,7 +36,7 @@ class AcksFirst(SqlQueue):
 
 
 class AcksThoseBehindFirst(SqlQueue):
-    """Those that were handled with the first in line are done before its commit."""
+    """Ends the later deliveries of a run before the run's commit."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         await self.database.write(lambda db: batch.end(db, work.following, now))
@@ -44,7 +44,7 @@ class AcksThoseBehindFirst(SqlQueue):
 
 
 class PublishesOutside(SqlQueue):
-    """The state is stored in one transaction, the events that belong to it in another."""
+    """Stores the state in one transaction, and its events in another."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         events = [effect.event for effect in work.effects if isinstance(effect, Publish)]
@@ -54,7 +54,7 @@ class PublishesOutside(SqlQueue):
 
 
 class KeepsNoMark(SqlQueue):
-    """What is handled is forgotten, so an event that is delivered again is handled again."""
+    """Forgets handled events, so an event delivered again is handled again."""
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         def operation(db: Connection) -> None:
@@ -69,7 +69,7 @@ class KeepsNoMark(SqlQueue):
 
 
 class AnswersBlindly(SqlPlans):
-    """An answer is recorded without looking whether the question is still open."""
+    """Records an answer without a look whether the question is still open."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         def operation(db: Connection) -> bool:
@@ -83,7 +83,7 @@ class AnswersBlindly(SqlPlans):
 
 
 class ClaimsInMemory(SqlQueue):
-    """A claim reaches the disk only with its commit, so a delivery that kills the process is never counted."""
+    """Writes a claim only with its commit, so a delivery fatal to the process is never counted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -120,13 +120,13 @@ class ClaimsInMemory(SqlQueue):
 
 
 class ClaimsLater(SqliteStore):
-    """No row is born claimed."""
+    """Inserts no row as already claimed."""
 
     def deliver(self, hands: Hands, lease: timedelta) -> None: ...
 
 
 class ForgetsWhatWasHeld(SqlQueue):
-    """What was held for an attempt that nobody saw end is given back, though its call may have been made."""
+    """Gives back the hold of an attempt without a known end, although its call may have been made."""
 
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
@@ -145,7 +145,7 @@ DRAWN_BY_NOW = dict[str, int]()
 
 
 class DrawsInMemory(SqlQueue):
-    """Events that are drawn of a root are counted by the process alone."""
+    """Counts the drawn events of a root in the memory of the process alone."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         drawn = [one for one in work.effects if isinstance(one, Spend) and one.root_plan_id.startswith(DRAWN)]
@@ -164,7 +164,7 @@ class ReadsFromMemory(SqlPlans):
 
 
 class FiresOutside(SqlQueue):
-    """The timer goes in one transaction, and its event is published in another."""
+    """Removes a timer in one transaction, and publishes its event in another."""
 
     async def fire(self, now: datetime, limit: int) -> int:
         events = await self.database.write(lambda db: _fired_silently(db, now, limit))
@@ -174,7 +174,7 @@ class FiresOutside(SqlQueue):
 
 
 def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnvelope]:
-    """Everything that firing does, but for the events, which are taken back."""
+    """Fires timers, and takes their events back."""
     last = db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
     due_timers.fire(db, now, limit)
     fired = db.execute("SELECT event.body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
@@ -185,7 +185,7 @@ def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnve
 
 
 class JournalInMemory(SqliteStore):
-    """What a torn commit could be mended with is not on disk: only a kill inside a commit shows it."""
+    """Keeps the rollback journal off the disk. Only a kill inside a commit shows it."""
 
     async def open(self, now: datetime) -> None:
         await super().open(now)
@@ -196,7 +196,7 @@ class JournalInMemory(SqliteStore):
 
 
 class TakesErrorsForSuccess(SqlPlans):
-    """What could not be charged or journalled is believed to be: only a fault of the disk shows it."""
+    """Takes a failed charge or journal entry for a success. Only a fault of the disk shows it."""
 
     async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
         with suppress(StoreUnavailable):
@@ -208,7 +208,7 @@ class TakesErrorsForSuccess(SqlPlans):
 
 
 class NewKeyEachTime(Outside):
-    """The idempotency key is not the same when a tool is called again after a restart."""
+    """Gives a tool's call another idempotency key after a restart."""
 
     def effect(self, name: str, key: str, **data: object) -> None:
         super().effect(name, key if self.life == 1 else f"{key}.{self.life}", **data)
@@ -218,7 +218,7 @@ S = TypeVar("S", bound=SqlStore)
 
 
 def with_parts(kind: type[S], **parts: type[StorePart]) -> type[S]:
-    """A store of this kind, some of whose parts are others."""
+    """Return a kind of store with other parts."""
 
     def make_parts(store: Any) -> None:
         kind._make_parts(store)
@@ -228,8 +228,8 @@ def with_parts(kind: type[S], **parts: type[StorePart]) -> type[S]:
     return type("Planted", (kind,), {"_make_parts": make_parts})
 
 
-def commit_before_its_answer() -> None:
-    """A commit on a server is told as soon as it is sent; what becomes of it is read when the next one begins."""
+def report_commit_before_its_answer() -> None:
+    """Report a commit on a server as soon as it is sent, and read its outcome before the next one begins."""
     from soorma_ai.adapters.postgres.connection import Connection
     from soorma_ai.adapters.postgres.writer import PostgresWriter
 
@@ -252,8 +252,8 @@ def commit_before_its_answer() -> None:
 
 @dataclass(frozen=True)
 class Bug:
-    """`parts` and `sqlite` are of the store, `outside` is what the tools have, and `patch` puts something else in the
-    place of a part of the adapter."""
+    """`parts` and `sqlite` belong to the store, `outside` is the tools' side of the ledger, `patch` replaces a part of
+    the adapter."""
 
     parts: Mapping[str, type[StorePart]] = field(default_factory=dict[str, type[StorePart]])
     sqlite: type[SqliteStore] = SqliteStore
@@ -261,7 +261,7 @@ class Bug:
     patch: Callable[[], None] | None = None
 
     def plant(self, *, is_on_server: bool) -> type[SqlStore]:
-        """Return the store that has it."""
+        """Return the store with this bug."""
         if self.patch is not None:
             self.patch()
         if not is_on_server:
@@ -284,5 +284,5 @@ BUGS = {
     "timer fired outside the transaction": Bug({"queue": FiresOutside}),
     "journal file in memory": Bug(sqlite=JournalInMemory),
     "error of the disk taken for success": Bug({"plans": TakesErrorsForSuccess}),
-    "commit told before the server answers": Bug(patch=commit_before_its_answer),
+    "commit told before the server answers": Bug(patch=report_commit_before_its_answer),
 }

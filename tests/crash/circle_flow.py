@@ -1,5 +1,7 @@
-"""Two circles within a plan: workers that delegate to each other, and a worker that asks again by every answer. Each is
-stopped by its limit, and a restart gives nothing back of what is spent."""
+"""Two circles within a plan: workers that delegate to each other, and a worker that asks again after every answer.
+
+Each is stopped by its limit. A restart gives back nothing of the spent budget.
+"""
 
 from typing import Any
 
@@ -29,7 +31,7 @@ def decide(told: str) -> dict[str, Any]:
     return {"action": f"publish:{PING}", "data": {}}
 
 
-def passes_on(life: Life, name: str, takes: str, asks: str) -> Worker:
+def relay_worker(life: Life, name: str, takes: str, asks: str) -> Worker:
     worker = Worker(name)
 
     @worker.on_task(takes)
@@ -44,7 +46,7 @@ def passes_on(life: Life, name: str, takes: str, asks: str) -> Worker:
     return worker
 
 
-def asks_again(life: Life) -> Worker:
+def repeating_worker(life: Life) -> Worker:
     worker = Worker("again")
 
     @worker.on_task(AGAIN)
@@ -73,9 +75,9 @@ async def story(life: Life) -> None:
     planner = ChoreographyPlanner(
         "circles", goals=["circle.wanted"], reasoner=DecidingModel(life, decide), limits=LIMITS
     )
-    workers = passes_on(life, "ping", PING, PONG), passes_on(life, "pong", PONG, PING)
+    workers = relay_worker(life, "ping", PING, PONG), relay_worker(life, "pong", PONG, PING)
     async with life.platform() as platform:
-        await platform.start(*workers, asks_again(life), echo(life), planner)
+        await platform.start(*workers, repeating_worker(life), echo(life), planner)
         life.point("submit.before")
         plan = await platform.submit("circle.wanted", {}, idempotency_key="circle")
         await plan.result()

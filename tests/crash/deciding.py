@@ -1,4 +1,4 @@
-"""A model that decides by what it is told, so that it goes on after a restart; nothing is asked twice unseen."""
+"""A model with decisions computed from its prompt, so it continues after a restart. Every question is counted."""
 
 import hashlib
 import json
@@ -11,8 +11,8 @@ from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 
 
 class DecidingModel:
-    """`step` turns the last message into a step of the decision schema. Each question is noted in the ledger by a
-    name, which its answer carries as its reasoning into the journal."""
+    """`step` turns the last message into a step of the decision schema. The ledger notes each question under a name;
+    the answer carries this name as its reasoning into the journal."""
 
     model = provider = "crash-test"
     max_output_tokens = 500

@@ -1,4 +1,4 @@
-"""Killed anywhere, a payment that knows no key is made at most once for each time that somebody says it was not."""
+"""A payment without idempotency keys is made at most once for each "not done" of a person, for a kill at any point."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ DONE = Program(
     "a payment that was made", Path(__file__).with_name("doubtful_payment.py"), lambda end: (), options=_DONE
 )
 NOT_DONE = replace(DONE, name="a payment that was not made", options=_NOT_DONE)
-# Planted: the payment is declared as one that may be repeated.
+# Planted: the payment is declared as safe to repeat.
 REPEATED = replace(DONE, name="a payment that is made again", options={**_DONE, "effects": "keyed"})
 
 
@@ -42,11 +42,11 @@ def trial(stage: Stage, program: Program, point: str) -> Trial:
         if payments > most:
             case.violations.append(f"{payments} payments")
         if payments == 0 and not asked:
-            case.violations.append("no payment, and nobody was asked")
+            case.violations.append("no payment, and no person was asked")
         if not account.notes("reply", case.lives)[0]["success"]:
             case.violations.append("the caller was told that it failed")
         if killed and point.startswith("charge.") and not asked:
-            case.violations.append("it was killed in the middle, and nobody was asked")
+            case.violations.append("it was killed in the middle, and no person was asked")
         if not killed and asked:
-            case.violations.append("nobody killed it, and a person was asked")
+            case.violations.append("there was no kill, and a person was asked")
         return case.done(LAYER, f"{program.name}, {point}")

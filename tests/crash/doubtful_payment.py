@@ -1,6 +1,6 @@
-"""A payment that knows no key, so that a second call is a second payment; and a person who is asked what happened.
+"""A payment without idempotency keys (a second call is a second payment), and a person asked for its outcome.
 
-The option `says` is what that person says of a payment that nobody saw end.
+The option `says` is the person's answer about a payment without a known end.
 """
 
 import asyncio

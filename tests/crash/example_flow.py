@@ -1,7 +1,7 @@
-"""The agents of an example as they stand. What their handlers do is booked as an effect outside, under the key of the
-delivery; people, and models, are played.
+"""The unchanged agents of an example. The ledger books the work of each handler as an effect, under the key of the
+delivery; people and models are played.
 
-The option `example` is a folder of examples/, `parallel` is that of 03_delegation.
+The option `example` is a folder of examples/, `parallel` is the option of 03_delegation.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ STORIES = {
 
 
 def step_by(rules: str) -> Callable[[str], dict[str, Any]]:
-    """The step that these rules of the recordings decide for, by what a prompt tells."""
+    """Return the step function of the recordings' rules."""
     record = import_module("record")
     decide = getattr(record, rules)
 
@@ -79,7 +79,7 @@ def answers(wait: Wait) -> dict[str, Any]:
 
 
 async def story(life: Life) -> None:
-    main = loaded(life, life.options["example"])
+    main = import_example(life, life.options["example"])
     agents, goals = STORIES[life.options["example"]](life, main)
     async with life.platform() as platform:
         await platform.start(*agents)
@@ -97,8 +97,8 @@ async def story(life: Life) -> None:
             people.cancel()
 
 
-def loaded(life: Life, example: str) -> Any:
-    """Its main module, whose agents are made by our `Agent` and `Tool`."""
+def import_example(life: Life, example: str) -> Any:
+    """Import the example's main module with agents made by our `Agent` and `Tool`."""
     sys.path[:0] = [str(EXAMPLES / example), str(EXAMPLES)]
     agents = import_module("agents")
     agents.Agent, agents.Tool = booking(life)
@@ -106,25 +106,25 @@ def loaded(life: Life, example: str) -> Any:
 
 
 def booking(life: Life) -> tuple[type[Agent], type[Tool]]:
-    def booked(handler: Callable[..., Any]) -> Callable[..., Any]:
+    def book(handler: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(handler)
-        async def carried_out(request: Any, context: PlatformContext) -> Any:
+        async def handle_and_book(request: Any, context: PlatformContext) -> Any:
             result = await handler(request, context)
             event = context.handling.event
             life.outside.effect(event.type, context.idempotency_key, **event.data)
             return result
 
-        return carried_out
+        return handle_and_book
 
     class BookedAgent(Agent):
         def on_event(self, *which: Any, **options: Any) -> Any:
             register = super().on_event(*which, **options)
-            return lambda handler: register(booked(handler))
+            return lambda handler: register(book(handler))
 
     class BookedTool(Tool):
         def on_invoke(self, *which: Any, **options: Any) -> Any:
             register = super().on_invoke(*which, **options)
-            return lambda handler: register(booked(handler))
+            return lambda handler: register(book(handler))
 
     return BookedAgent, BookedTool
 

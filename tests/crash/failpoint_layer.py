@@ -1,4 +1,4 @@
-"""SIGKILL at every point that the program passes: every writing statement, every commit, every step outside.
+"""SIGKILL at every point of the program: every writing statement, every commit, every step outside.
 
 For a sample of positions the restarted program is killed as well, at a point drawn by the seed.
 """
@@ -15,13 +15,13 @@ from trial import KILLED, Program, Stage, Trial
 
 LAYER = "failpoints"
 
-# A life passes more points than this even when there is little left to do.
+# A life passes more points than this, even with little left to do.
 WITHIN_RECOVERY = 40
 
 
 @dataclass(frozen=True)
 class Position:
-    """`again` is where the restarted program is killed, if it is. An empty point is none: nothing is killed."""
+    """`again` is the point of a second kill, in the restarted program. An empty point means no kill."""
 
     point: str
     again: str = ""
@@ -43,7 +43,7 @@ def sample(everything: Sequence[Position], size: int, rng: random.Random) -> lis
 
 
 def twice(everything: Sequence[Position], size: int, rng: random.Random) -> list[Position]:
-    """Positions at which the restarted program is killed too."""
+    """Draw positions with a second kill, in the restarted program."""
     chosen = rng.sample(everything, min(size, len(everything)))
     return [Position(position.point, f"{ANY}:{rng.randint(1, WITHIN_RECOVERY)}") for position in chosen]
 

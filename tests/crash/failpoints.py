@@ -1,7 +1,7 @@
-"""A blow at a chosen point: the n-th time that a name is passed. It is SIGKILL where nothing else is said.
+"""A blow at a chosen point: the n-th pass of a name. The default blow is SIGKILL.
 
-A proof first runs with no target and counts what is passed, then once for every (name, n), restarts, and compares.
-Statements of the store are points too: `watch` names them by what they do and to which table.
+A proof first runs without a target and counts the passes, then once for every (name, n), restarts, and compares.
+Statements of the store are points too: `watch` names them by verb and table.
 """
 
 import json
@@ -20,8 +20,8 @@ _BOUNDARIES = ("begin", "commit", "rollback")
 
 
 class Failpoints:
-    """Points that are counted, at one of which it strikes. `target` is 'name:n', n from 1, or 'any:n' for the n-th
-    point of any name; without one, nothing happens. Counts are written to `counts_file`."""
+    """Counts the passes of points and strikes at one of them. `target` is 'name:n', n from 1, or 'any:n' for the n-th
+    point of any name; without one, it never strikes. Counts are written to `counts_file`."""
 
     def __init__(self, target: str = "", counts_file: Path | None = None, strike: Strike = kill) -> None:
         name, _, ordinal = target.rpartition(":")
@@ -32,7 +32,7 @@ class Failpoints:
         self.passed: Counter[str] = Counter()
 
     def hit(self, name: str, wire: Wire | None = None) -> None:
-        """`wire` is the connection that is used here, where it is one to a server."""
+        """Pass a point. `wire` is the connection to a server in use here, if any."""
         with self._lock:
             self.passed[name] += 1
             is_here = self._target in ((name, self.passed[name]), (ANY, self.passed.total()))
@@ -53,7 +53,7 @@ class Failpoints:
 
 
 def point_of(sql: str) -> str | None:
-    """Return the name of a statement, as in 'sql.insert.event' or 'sql.commit'; None for one that writes nothing."""
+    """Return the name of a statement, as in 'sql.insert.event' or 'sql.commit'; None for a statement without writes."""
     found = _WRITES.match(sql)
     if found is None:
         return None

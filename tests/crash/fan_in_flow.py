@@ -1,7 +1,7 @@
-"""Parts that are asked for at once, by a plan and by a worker's task, and answered at once: their results stand in
-line, and are handled in runs. What the worker does for each of them is booked outside.
+"""Parts requested at once, by a plan and by a worker's task, and answered at once: their results stand in line, and are
+handled in runs. The worker's effect for each result is booked in the ledger.
 
-The option `kills` is the number of a part whose result kills the process when the worker handles it.
+The option `kills` is the number of a part. Handling its result kills the process.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from soorma_ai.testing.scripted import publish, publish_all
 
 WIDTH = 6
 PART, SUM = "part.requested", "sum.requested"
-# After a restart nobody knows how many are still to come, so they end together only as a rule.
+# After a restart the number of remaining parts is unknown, so they end together only as a rule.
 LONG_ENOUGH = 0.02
 
 
@@ -44,7 +44,7 @@ def decide(told: str) -> dict[str, Any]:
 
 
 class Model(DecidingModel):
-    """Told of results in the order in which they came, it knows a question by what it decides."""
+    """Names a question by its decision, since its results come in any order."""
 
     def name_of(self, question: ModelQuestion, step: dict[str, Any]) -> str:
         return str(step["action"])
@@ -55,7 +55,7 @@ def parts(life: Life) -> Tool:
     in_hand: list[asyncio.Future[None]] = []
 
     async def all_in_hand() -> None:
-        """Wait until all that were asked at once are in hand; they go on in the order in which they came."""
+        """Wait until all parts of one request are in hand, and continue in their order of arrival."""
         in_hand.append(asyncio.get_running_loop().create_future())
         if len(in_hand) < WIDTH:
             await in_hand[-1]
@@ -67,7 +67,7 @@ def parts(life: Life) -> Tool:
 
     @tool.on_invoke(PART)
     async def make(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        # So that all end together, and their results stand in line.
+        # All parts end together, and their results stand in line.
         await (all_in_hand() if life.outside.life == 1 else asyncio.sleep(LONG_ENOUGH))
         life.outside.effect("part", request.idempotency_key, n=request.data["n"])
         return {"n": request.data["n"]}
@@ -100,24 +100,24 @@ def clerk(life: Life) -> Worker:
 
 
 def watch_runs(life: Life, platform: Platform) -> None:
-    """Make each commit of a run two points, whichever tenant's the queue is."""
+    """Make each commit of a run two points, in the queue of any tenant."""
     kind: Any = type(platform.services.store.queue)
     commit = kind.commit
 
-    async def watched(queue: Any, work: Any, now: Any) -> Any:
-        what = f"run.{work.delivery.agent}"
+    async def commit_with_points(queue: Any, work: Any, now: Any) -> Any:
+        label = f"run.{work.delivery.agent}"
         if work.following:
-            life.point(f"{what}.before")
+            life.point(f"{label}.before")
         arrival = await commit(queue, work, now)
         if work.following:
-            life.point(f"{what}.after")
+            life.point(f"{label}.after")
         return arrival
 
-    kind.commit = watched
+    kind.commit = commit_with_points
 
 
 async def story(life: Life) -> None:
-    flow.LONGEST_SECONDS = 3600.0  # however slow the machine is
+    flow.LONGEST_SECONDS = 3600.0  # a limit no slow machine reaches
     planner = ChoreographyPlanner(
         "sums", goals=["sum.wanted"], reasoner=Model(life, decide), limits=Limits(max_actions=WIDTH + 1)
     )

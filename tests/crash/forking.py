@@ -1,4 +1,4 @@
-"""Where lives are forked from: a process that has loaded what they need, which takes most of the time of a life."""
+"""A fork server for lives: a process with their modules loaded, since imports take most of the time of a life."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
 from multiprocessing.forkserver import ensure_running
 
-# What lives of the crash proof need. Among it the programs that start lives, which each fork begins anew.
+# The modules of the crash proof's lives, including the programs themselves; each fork begins them anew.
 LOADED = (
     *("proof", "remote_flow", "server_life", "pytest", "jinja2.sandbox"),
     *(f"soorma_ai.kernel.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
@@ -16,8 +16,8 @@ LOADED = (
 
 @cache
 def forks(loaded: tuple[str, ...] = LOADED) -> ForkServerContext:
-    """Return where lives are forked from with these modules, which it looks for where its environment says, and nowhere
-    else. A process has one such place, with what it was first asked for."""
+    """Return the fork server with these modules. It finds them by this process's path alone. A process has one fork
+    server, with the modules of the first call."""
     context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
     context.set_forkserver_preload([*loaded])
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)

@@ -1,5 +1,5 @@
-"""Where the stores of trials are: each in a file of its folder, or in a database of a PostgreSQL server, beside which
-may be a NATS server."""
+"""Homes for the stores of trials: a file in the trial's folder, or a database of a PostgreSQL server, optionally with a
+NATS server."""
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -16,26 +16,25 @@ from nats_server import NatsServer
 from postgres_server import Server, serving
 
 
-def _nothing(blow: str, backend: int) -> None:
-    """A file has no server that could be hit."""
+def _no_strike(blow: str, backend: int) -> None:
+    """Do nothing: a file has no server."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """Of one trial: the URLs of its store and of its bus, if it has one. `strike` is called with a blow and the number
-    of the server's process that it is meant for, 0 for all."""
+    """The URLs of one trial's store and bus. `strike` takes a blow and the number of its server process, 0 for all."""
 
     store: str
     bus: str = ""
-    strike: Callable[[str, int], None] = _nothing
+    strike: Callable[[str, int], None] = _no_strike
 
 
-# What a server keeps that is killed with all its processes. No machine fails here.
+# Settings of a server killed with all its processes. The machine itself never fails here.
 KILLED_AT_TIMES = {"synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 
 
 class Homes(Protocol):
-    """`patience`: how many times longer than in a file something may take here."""
+    """`patience`: the factor by which operations may be slower here than in a file."""
 
     patience: float
 
@@ -51,8 +50,8 @@ class Files:
 
 
 class Databases:
-    """Of a server, each used by one trial after the other and emptied between them, which is far shorter than another
-    one. Where the server is to be killed, it has `KILLED_AT_TIMES`, and there may be one trial at a time."""
+    """The databases of a server, each lent to one trial at a time and emptied between trials; a new database takes far
+    longer. A server to be killed needs `KILLED_AT_TIMES` and one trial at a time."""
 
     patience = 5.0
 
@@ -74,7 +73,7 @@ class Databases:
         self._free.put(url)
 
     def _strike(self, url: str, blow: str, backend: int) -> None:
-        """Return when it is done, and the server is there."""
+        """Strike, and return once the server is back."""
         if blow == Blow.SERVER:
             self._server.kill()
             self._server.start()
@@ -88,7 +87,7 @@ class Databases:
 
 @contextmanager
 def databases(*, with_nats: bool) -> Generator[Databases]:
-    """Databases of a server of its own, and a NATS server of its own beside it."""
+    """Start a PostgreSQL server, and optionally a NATS server."""
     with serving(KILLED_AT_TIMES) as server, ExitStack() as running:
         nats = None
         if with_nats:

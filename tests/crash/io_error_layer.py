@@ -1,6 +1,6 @@
-"""A full disk and a failing disk, at every system call where they can show, and from there on.
+"""A full disk and a failing disk, for one system call or for all later ones.
 
-The program may fail with an error of ours, or go on by itself; after a restart everything is as it must be.
+The program may fail with an error of ours, or continue; after a restart its end must be right.
 """
 
 import random
@@ -19,7 +19,7 @@ LAYER = "I/O errors"
 
 ERRORS = {"pwrite64": "ENOSPC", "fdatasync": "EIO", "fsync": "EIO", "ftruncate": "EIO"}
 
-# When the disk stays bad nothing can be reached, and it is soon clear.
+# With a lasting fault of the disk a life is soon stuck.
 PATIENCE_WITH_A_BAD_DISK = 4.0
 LASTING_SAMPLE = 8
 
@@ -28,11 +28,11 @@ LASTING_SAMPLE = 8
 class Position:
     call: str
     n: int
-    lasting: bool = False
+    is_lasting: bool = False
 
     @property
     def when(self) -> str:
-        return f"{self.n}+" if self.lasting else str(self.n)
+        return f"{self.n}+" if self.is_lasting else str(self.n)
 
     def __str__(self) -> str:
         return f"{ERRORS[self.call]} at {self.call}:{self.when}"
@@ -42,18 +42,18 @@ def trial(stage: Stage, program: Program, expected: End, position: Position, bug
     with stage.case(program, bug) as case:
         log = case.folder / "strace"
         under = strace.failing(position.call, ERRORS[position.call], position.when, log)
-        ended = case.live(under=under, patience=PATIENCE_WITH_A_BAD_DISK if position.lasting else None)
-        allowed = (FINISHED, FAILED_CLEARLY, STUCK) if position.lasting else (FINISHED, FAILED_CLEARLY)
+        ended = case.live(under=under, patience=PATIENCE_WITH_A_BAD_DISK if position.is_lasting else None)
+        allowed = (FINISHED, FAILED_CLEARLY, STUCK) if position.is_lasting else (FINISHED, FAILED_CLEARLY)
         if ended not in allowed:
             case.violations.append(f"the life with the error ended with {ended}: {case.said()}")
         errors = strace.failed(log)
         case.last_life()
-        case.judge(expected, errors=None if position.lasting else errors)
+        case.judge(expected, errors=None if position.is_lasting else errors)
         return case.done(LAYER, f"{program.name}, {position}", errors=errors, survived=ended == FINISHED)
 
 
 def run_all(stage: Stage, program: Program, expected: End, made: Mapping[str, int]) -> list[Trial]:
-    """For each call as many as were `made` when nobody disturbed it, and further until an error happens no more."""
+    """Try each call as often as an undisturbed run made it, and further until no error happens."""
     one = partial(trial, stage, program, expected)
     done: list[Trial] = []
     for call in ERRORS:
@@ -62,10 +62,10 @@ def run_all(stage: Stage, program: Program, expected: End, made: Mapping[str, in
     return done
 
 
-def lasting(made: Mapping[str, int], size: int, rng: random.Random) -> list[Position]:
-    """Positions from which on every such call fails; the first call is always one of them."""
-    possible = [Position(call, n, lasting=True) for call in ERRORS for n in range(2, made[call] + 1)]
-    first = [Position(call, 1, lasting=True) for call in ERRORS if made[call]]
+def lasting_positions(made: Mapping[str, int], size: int, rng: random.Random) -> list[Position]:
+    """Return positions after which every call fails; the first call is always one of them."""
+    possible = [Position(call, n, is_lasting=True) for call in ERRORS for n in range(2, made[call] + 1)]
+    first = [Position(call, 1, is_lasting=True) for call in ERRORS if made[call]]
     return (first + rng.sample(possible, min(size, len(possible))))[: max(size, 1)]
 
 

@@ -1,4 +1,4 @@
-"""An event that kills whoever handles it, while another one that does no harm is in hand too."""
+"""An event fatal to the process of its handler, with a harmless event in hand at the same time."""
 
 import asyncio
 import os

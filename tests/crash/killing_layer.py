@@ -1,4 +1,4 @@
-"""An event that kills the process is set aside after its attempts, and whoever sent it is told."""
+"""An event fatal to its process becomes a dead letter after its attempts, and its sender gets the failure."""
 
 import json
 
@@ -13,7 +13,7 @@ LAYER = "killing event"
 
 def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
     with stage.case(program, bug) as case:
-        # In a run nobody can tell whose call it was that ended the process, so that counts as no attempt of any.
+        # In a run the fatal call cannot be identified, so its first death counts as no attempt of any.
         counted = [1] * program.options.get("in_a_run", 0) + list(range(1, MAX_ATTEMPTS + 1))
         ended = None
         while ended != FINISHED and case.lives <= len(counted):

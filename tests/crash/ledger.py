@@ -1,7 +1,7 @@
-"""What happened outside, kept by another process than the one that is killed.
+"""The ledger of outside effects, kept by the proof, a process of its own.
 
-The proof serves the ledger on a socket; a program of the proof tells it what it does outside. An effect honours its
-key, as payment providers do: the same key again is the same effect, and a further call.
+The ledger listens on a socket; a program under proof reports its effects to it. An effect honours its key, as payment
+providers do: the same key again is the same effect, and a further call.
 """
 
 import json
@@ -28,12 +28,12 @@ class Account:
     changed: list[str] = field(default_factory=list)
     noted: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
     blows: int = 0
-    # Told of a blow that is asked for, and of the number of the server's process that it is meant for.
+    # Called with a requested blow and the number of its server process.
     strike: Callable[[str, int], None] = lambda blow, backend: None
 
     @property
     def absorbed(self) -> int:
-        """Calls that were made again and had no effect."""
+        """Return the number of repeated calls, which had no effect."""
         return self.calls.total() - len(self.effects)
 
     def notes(self, kind: str, life: int | None = None) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ class Ledger:
             request_queue_size = 64
 
             def handle_error(self, request: object, client_address: object) -> None:
-                """Whoever was killed reads no answer."""
+                """Ignore a reply to a killed program."""
 
         self._server = Server(str(path), Conversation)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -101,12 +101,12 @@ class Ledger:
 
 
 class Outside:
-    """The program's side."""
+    """The program's side of the ledger."""
 
     def __init__(self, path: str, account: str, life: int, points: Failpoints) -> None:
         self.life = life
         self._path = path
-        self._who = {"account": account, "life": life}
+        self._account = {"account": account, "life": life}
         self._points = points
 
     def effect(self, name: str, key: str, **data: object) -> None:
@@ -116,18 +116,18 @@ class Outside:
         self._tell(name, data=data)
 
     def _tell(self, name: str, **told: object) -> None:
-        """By write(2), so that a proof that kills at system calls kills here too."""
+        """Report by write(2), so the layer of system calls kills here too."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self._path)
             self._points.hit(f"{name}.before")
-            os.write(connection.fileno(), json.dumps({**self._who, "name": name, **told}).encode() + b"\n")
+            os.write(connection.fileno(), json.dumps({**self._account, "name": name, **told}).encode() + b"\n")
             self._points.hit(f"{name}.told")
             connection.recv(1)
             self._points.hit(f"{name}.after")
 
 
 def ask_for(blow: Blow, path: str, account: str, wire: Wire | None) -> None:
-    """Return when the proof has struck."""
+    """Ask the proof for a blow, and return once it has struck."""
     backend = wire.info.backend_pid if wire is not None and not wire.closed else 0
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)

@@ -1,11 +1,10 @@
-"""One life of a program of the proof: it may be killed at any point, and is started again on the same folder.
+"""One life of a program under proof: it may be killed at any point, and starts again on the same folder.
 
     python PROGRAM BRIEF        BRIEF is a `Brief` as JSON
 
 A program calls `live(story)`. The story opens `life.platform()`, starts its agents and pursues its goals under
-idempotency keys, so that telling it again changes nothing; what it does outside goes through `life.outside`. When
-the story ends, the life waits until nothing is left to send or to handle, has everything delivered once more, and
-waits again.
+idempotency keys, so a second telling changes nothing; its outside effects go through `life.outside`. After the story,
+the life waits until the queues are empty, delivers every event once more, and waits again.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from typing import Any
 from blows import Blow, Strike, Wire, kill, lose_answer
 from failpoints import Failpoints
 from ledger import Outside, ask_for
-from looking import looking
+from open_reader import open_reader
 
 import soorma_ai.assembly
 from soorma_ai import Platform
@@ -41,7 +40,7 @@ COUNTS = "counts.json"
 
 FINISHED, FAILED_CLEARLY, STUCK = 0, 3, 4
 
-# A lease of 30 s is over in 3, and timeouts in a fraction; a second of the machine is ten of the platform.
+# A lease of 30 s ends after 3, and timeouts after a fraction; a second of the machine is ten of the platform.
 HURRY = 10
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -54,8 +53,8 @@ _NOT_AT_REST = """
 
 @dataclass(frozen=True)
 class Brief:
-    """What a life is told. `store` is the URL of its store where that is no file of its folder, `bus` that of its bus.
-    `options` are the program's own; `patience` is in seconds of the machine."""
+    """The order for a life. `store` is the URL of its store unless the store is a file of its folder, `bus` the URL of
+    its bus. `options` are the program's own; `patience` is in seconds of the machine."""
 
     folder: str
     ledger: str
@@ -72,7 +71,7 @@ class Brief:
 
 
 class HurriedClock(SystemClock):
-    """Runs on over restarts, as the machine's does, only faster."""
+    """A system clock with time running faster, also between lives."""
 
     hurry = HURRY
 
@@ -90,7 +89,7 @@ class HurriedClock(SystemClock):
 
 
 class InsistentBus(LocalBus):
-    """Brings everything twice, as a bus may; all that is published, where it is a broker."""
+    """Delivers every event twice; as a broker, every published one."""
 
     def __init__(self, *, is_broker: bool) -> None:
         super().__init__()
@@ -128,7 +127,7 @@ class Life:
         self.outside = outside(brief.ledger, brief.account, brief.life, self._points)
 
     def point(self, name: str) -> None:
-        """A place at which this process may be killed."""
+        """Mark a point: the process may be killed here."""
         self._points.hit(name)
 
     def save_counts(self) -> None:
@@ -144,8 +143,8 @@ class Life:
         self._points.save_counts()
 
     def look(self, query: str) -> list[Any]:
-        """Rows as they are stored."""
-        with looking(self._url, read_only=True) as find:
+        """Return rows of the store."""
+        with open_reader(self._url, read_only=True) as find:
             return find(query)
 
     def _make_platform(self) -> Platform:
@@ -170,7 +169,7 @@ class Life:
     async def _come_to_rest(self, platform: Platform) -> None:
         services = platform.services
         watcher = services.signals.watch()
-        with looking(self._url, read_only=True) as find:
+        with open_reader(self._url, read_only=True) as find:
             while find(_NOT_AT_REST)[0][0]:
                 await until(watcher, services.clock, 1.0)
         services.signals.unwatch(watcher)
@@ -178,10 +177,10 @@ class Life:
 
 def live(story: Callable[[Life], Awaitable[None]]) -> None:
     brief = Brief(**json.loads(sys.argv[1]))
-    sys.exit(asyncio.run(lived(story, brief)))
+    sys.exit(asyncio.run(run_life(story, brief)))
 
 
-async def lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
+async def run_life(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
     try:
         async with asyncio.timeout(brief.patience):
             await story(Life(brief))
@@ -195,15 +194,15 @@ async def lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
 
 
 def _watch_every_writer(points: Failpoints) -> None:
-    """From the first transaction on a file that has its tables: what a restart does before anything else counts."""
+    """Watch from the first transaction on a file with tables, so the recovery of a restart counts."""
     opened = files.open_writer
 
-    def watched(path: Path | None, features: FeatureSet) -> Connection:
+    def watched_connection(path: Path | None, features: FeatureSet) -> Connection:
         connection = opened(path, features)
         points.watch(connection)
         return connection
 
-    files.open_writer = watched
+    files.open_writer = watched_connection
 
 
 def _live_on_servers(points: Failpoints, hurry: float, *, has_bus: bool) -> None:

@@ -1,4 +1,4 @@
-"""A life whose bus is on a NATS server: its clock, and how it is brought everything twice."""
+"""A life with its bus on a NATS server: its clock, and its repeated deliveries."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -8,26 +8,26 @@ from soorma_ai.kernel.ports import Brought, StoredEvent
 
 
 class InsistentNats(nats.NatsBus):
-    """Brings everything twice, as it may. `last` is the one that this process has opened last."""
+    """Delivers every message twice. `last` is the newest bus of this process."""
 
     last: "InsistentNats"
 
     async def subscribe(self, receive: nats.Receive) -> None:
-        async def twice(brought: Sequence[Brought]) -> None:
+        async def receive_twice(brought: Sequence[Brought]) -> None:
             await receive(brought)
             await receive(brought)
 
-        self._receive: Callable[[Sequence[Brought]], Awaitable[None]] = twice
+        self._receive: Callable[[Sequence[Brought]], Awaitable[None]] = receive_twice
         InsistentNats.last = self
-        await super().subscribe(twice)
+        await super().subscribe(receive_twice)
 
     async def bring_again(self, rows: Sequence[StoredEvent]) -> None:
-        """The server would carry none of it again, so soon."""
+        """Receive the rows again directly, since the server would not redeliver them so soon."""
         await self._receive([Brought(row.event) for row in rows])
 
 
 def begin(hurry: float) -> None:
-    """Let what was in hand be brought again by the clock of the rest."""
+    """Shorten the redelivery of unacknowledged messages by the factor of the life's clock."""
     configuration.ACK_WAIT /= hurry
     configuration.DUPLICATES_KNOWN /= hurry
     nats.NatsBus = InsistentNats

@@ -1,5 +1,5 @@
-"""Orders: stock is reserved, a payment is held for approval and charged, a courier does not answer in time, a person
-is asked for a delivery slot, the plan completes. Several orders run at once."""
+"""Orders: stock is reserved, a payment is held for approval and charged, a courier misses its deadline, a person is
+asked for a delivery slot, the plan completes. Several orders run at once."""
 
 import asyncio
 import json
@@ -30,15 +30,15 @@ def decide(told: str) -> dict[str, Any]:
     return {"action": "publish:inventory.reserve.requested", "data": {"order_id": f"order {goal}"}}
 
 
-def corrected(told: str) -> dict[str, Any]:
-    """A re-ask holds the refusal alone, so the payload cannot name the order."""
+def decide_or_correct(told: str) -> dict[str, Any]:
+    """Decide for a prompt or a re-ask. A re-ask holds the refusal alone, so the payload cannot name the order."""
     if "not carried out" in told:
         return {"action": "publish:payment.charge.requested", "data": {"amount": 100}}
     return decide(told)
 
 
-class AwayAtFirst(DecidingModel):
-    """Until the plan that asks has come to rest on disk."""
+class UnavailableAtFirst(DecidingModel):
+    """Is unavailable until the asking plan rests on disk."""
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         is_first = "You published" not in question.messages[-1].content
@@ -65,14 +65,14 @@ def agents(life: Life) -> tuple[Tool, Tool, ChoreographyPlanner]:
         "orders",
         goals=["order.received"],
         external_events=["user.replied", COURIER],
-        reasoner=(AwayAtFirst if life.options.get("away") else DecidingModel)(life, corrected),
+        reasoner=(UnavailableAtFirst if life.options.get("away") else DecidingModel)(life, decide_or_correct),
         limits=Limits(max_actions=2, max_repeats=None),
     )
     return stock, payments, planner
 
 
 def answers(wait: Wait) -> dict[str, Any] | None:
-    """To everything but the courier's question."""
+    """Answer every question except the courier's."""
     if wait.expected_event == COURIER:
         return None
     return {"text": "Tuesday"} if wait.proposed_event is None else {"approved": True}

@@ -1,8 +1,8 @@
-"""An outage is a pause, at every point that the program passes: the server ends the connection that is used there, or
-all where none is; the answer to a commit is lost; the server is killed with all its processes, and started again.
+"""An outage is a pause, at every point of the program: the server ends the connection used there, or all connections;
+the answer to a commit is lost; the server is killed with all its processes, and started again.
 
-The life goes on by itself. Only who has asked for a commit, of which nobody knows what has become, may be told so: that
-life may end with an error of ours, and another one makes everything good.
+The life continues by itself. One exception: a commit with an unknown outcome may end the life with an error of ours,
+and the next life must reach the expected end.
 """
 
 import random
@@ -35,19 +35,19 @@ class Position:
 
     @property
     def may_fail(self) -> bool:
-        """A server that is away for longer than is waited for is told as well."""
+        """Tell whether the life may report the outage: a commit with a lost answer, or a server away for too long."""
         return self.blow is Blow.SERVER or self.name in (COMMITTING, SENT)
 
 
 def positions(passed: Mapping[str, int]) -> list[Position]:
-    """Of connections and answers."""
+    """Return the positions of connections and answers."""
     points = [(name, f"{name}:{n}") for name, count in sorted(passed.items()) for n in range(1, count + 1)]
     ended = [Position(point, Blow.CONNECTION) for _, point in points]
     return ended + [Position(point, Blow.ANSWER) for name, point in points if name == SENT]
 
 
 def of_server(passed: Mapping[str, int], size: int, rng: random.Random) -> list[Position]:
-    """Positions at which the server is killed; in the middle of a commit in any case."""
+    """Draw positions for kills of the server, always one in the middle of a commit."""
     points = [f"{name}:{rng.randint(1, count)}" for name, count in sorted(passed.items())]
     in_the_middle = f"{SENT}:{rng.randint(1, passed[SENT])}"
     chosen = [in_the_middle, *rng.sample(points, min(len(points), size - 1))][:size]
@@ -74,7 +74,7 @@ def trial(stage: Stage, program: Program, expected: End, position: Position, bug
 
 
 def run(stage: Stage, program: Program, expected: End, chosen: Sequence[Position]) -> list[Trial]:
-    """One after the other where the server is killed, which is that of all."""
+    """Try the positions at once, or one after the other for kills of the shared server."""
     one = partial(trial, stage, program, expected)
     is_shared = all(position.blow is not Blow.SERVER for position in chosen)
     return stage.all(one, chosen) if is_shared else [one(position) for position in chosen]

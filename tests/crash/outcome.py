@@ -1,4 +1,4 @@
-"""What a program left behind, compared with what the run left that nobody killed."""
+"""The state a program left behind, compared with the state after an undisturbed run."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from typing import Any
 
 from ledger import Account
 from life import STORE
-from looking import Find, looking
+from open_reader import Find, open_reader
 
 from soorma_ai import EventTopic
 from soorma_ai.kernel.domain.states import PROGRESS
@@ -22,7 +22,7 @@ from soorma_ai.settings import is_postgres, sqlite_path
 # Sections of rows, without moments and latencies, each sorted.
 End = Mapping[str, list[str]]
 
-# Moments, and what belongs to one run.
+# Moments, and fields of one run only.
 _PASSING = {
     "at",
     "time",
@@ -37,7 +37,7 @@ _PASSING = {
     "traceparent",
 }
 
-# What differs when results come in another order, or others of them at once, beside the ids.
+# Fields that depend on the order of results, beside the ids.
 _ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent", "share"}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -79,17 +79,17 @@ SHOWN = 240
 
 
 def end_of(url: str, account: Account, *, any_order: bool = False) -> End:
-    """Return what is in the store of a URL, and in the ledger. With `any_order`, what depends on which of several
-    results was the last one is left out, and events are known by what they are: their ids derive from their causes."""
+    """Return the contents of a store and of the ledger. With `any_order`, fields that depend on the last of several
+    results are left out, and events are known by their content: their ids derive from their causes."""
     try:
-        with looking(url) as find:
+        with open_reader(url) as find:
             return _end_of(find, _damage(url, find), account, any_order)
     except sqlite3.DatabaseError as error:
         return {"integrity": [str(error)]}
 
 
 def _damage(url: str, find: Find) -> list[str]:
-    """A server looks after its files by itself."""
+    """Report no damage: a server looks after its files by itself."""
     return ["ok"] if is_postgres(url) else [str(row[0]) for row in find("PRAGMA integrity_check")]
 
 
@@ -110,7 +110,7 @@ def _end_of(find: Find, damage: list[str], account: Account, any_order: bool) ->
         **{name: sorted(_spelled(row, names) for row in found) for name, found in rows.items()},
         "effects": sorted(_spelled(effect[1:] if any_order else effect, names) for effect in effects),
     }
-    # A report goes out at once, so it goes out again when its handler does not come to its end.
+    # A report is published at once, so a handler without an end publishes it again.
     reports = {_spelled(_lasting(event, passing | {"id"}), names) for event in told}
     return {"integrity": damage, **end, "progress": sorted(reports)}
 
@@ -129,7 +129,8 @@ def differences(expected: End, found: End) -> Iterator[str]:
 
 
 def broken_promises(url: str, account: Account, disturbances: int | None) -> Iterator[str]:
-    """What the ledger shows. Each kill or error may repeat what was in flight, once; None is any number of them."""
+    """Yield the violations in the ledger. Each kill or error may repeat the calls in flight once; None allows any
+    number."""
     yield from (f"another effect under the same key: {changed}" for changed in account.changed)
     accepted: dict[str, set[str]] = {}
     for answer in account.notes("answered"):
@@ -147,9 +148,9 @@ def _repeats(url: str, account: Account, disturbances: int) -> Iterator[str]:
     for name in sorted(set(asked)):
         if asked.count(name) > most:
             yield f"question {name} was asked {asked.count(name)} times, most {most}"
-    with looking(url) as find:
+    with open_reader(url) as find:
         budgets = find(_CHARGED)
-    # A call is charged before it is made; the one of each plan that was in flight may be charged again.
+    # A call is charged before it is made; the call in flight of each plan may be charged again.
     for plan, charged, answered in budgets:
         if not answered <= charged <= answered + disturbances:
             yield f"plan {plan}: {charged} calls of the model charged, {answered} answers journalled"
@@ -157,23 +158,23 @@ def _repeats(url: str, account: Account, disturbances: int) -> Iterator[str]:
         yield f"{len(asked)} calls of the model made, fewer charged: {budgets}"
 
 
-def journalled(url: str) -> frozenset[str]:
-    """Return the questions whose answers are stored."""
+def journalled_questions(url: str) -> frozenset[str]:
+    """Return the questions with stored answers."""
     path = sqlite_path(url) if not is_postgres(url) else None
     if path is not None:
-        return _journalled_in(path.parent)
-    with looking(url) as find:
+        return _questions_in_copy(path.parent)
+    with open_reader(url) as find:
         return _questions([row[0] for row in find(_JOURNAL)])
 
 
-def _journalled_in(folder: Path) -> frozenset[str]:
-    """Look into a copy, so that the program itself has to recover."""
+def _questions_in_copy(folder: Path) -> frozenset[str]:
+    """Read from a copy, so the program itself has to recover."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         copy = Path(name, STORE)
         for suffix in ("", "-wal"):
             if (found := folder / f"{STORE}{suffix}").exists():
                 shutil.copyfile(found, f"{copy}{suffix}")
-        with closing(sqlite3.connect(copy)) as db, suppress(sqlite3.DatabaseError):  # damage shows in the end
+        with closing(sqlite3.connect(copy)) as db, suppress(sqlite3.DatabaseError):  # the end shows any damage
             return _questions([row[0] for row in db.execute(_JOURNAL)])
     return frozenset()
 
@@ -187,7 +188,7 @@ def _without(rows: list[str], others: list[str]) -> list[str]:
 
 
 def _names(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """By their ids. Which result it was that something followed from is not told."""
+    """Return names for events by their ids. A name leaves out which result caused the event."""
     results = EventTopic.ACTION_RESULTS
     return {e["id"]: "a result" if e["topic"] == results else f"{e['source']}'s {e['type']}" for e in events}
 
@@ -198,7 +199,7 @@ def _spelled(value: Any, names: Mapping[str, str]) -> str:
 
 
 def _without_moment(kind: str, body: str) -> str:
-    """A transition between phases tells its moment."""
+    """Drop the moment from a transition between phases."""
     told = json.loads(body) if kind == "phase" else None
     if not isinstance(told, dict):
         return body

@@ -1,4 +1,4 @@
-"""Two people who answer everything that is asked, at the same moment, until told to stop. One answer counts."""
+"""Two people answer every question at the same moment, until cancelled. One answer counts."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Answers = Callable[[Wait], dict[str, Any] | None]
 
 
 async def answer_all(platform: Platform, life: Life, answers: Answers, pause: float = 0.002) -> None:
-    """`answers` gives what is said, or None to what is left alone. `pause`: seconds between two looks."""
+    """`answers` returns the answer to a wait, or None for no answer. `pause`: seconds between two looks."""
     while True:
         try:
             for wait in await platform.waits():

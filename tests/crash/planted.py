@@ -1,4 +1,4 @@
-"""The proof of the proof: each planted bug must be caught by the layer that is there for it."""
+"""The proof of the proof: the intended layer must catch each planted bug."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,10 +21,9 @@ Attempt = Callable[[], Trial]
 
 
 @dataclass(frozen=True)
-class Planted:
-    """`shows` is what the violation must say: a bug is not caught by something else that breaks. `hints` are points
-    near which it shows; where they do not show it, the others are tried. One that is not `hidden` may show while
-    nobody disturbs the program that it is planted into."""
+class PlantedBug:
+    """`shows` is a part of the expected violation: another fault does not count as caught. `hints` are points near the
+    symptom; the other points are tried after them. A bug without `hidden` may show in an undisturbed run."""
 
     layer: str
     shows: str
@@ -34,31 +33,31 @@ class Planted:
 
 
 PLANTED = {
-    "ack before commit": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.step",)),
-    "ack of a run before its commit": Planted(
+    "ack before commit": PlantedBug(failpoint_layer.LAYER, "missing", ("sql.insert.step",)),
+    "ack of a run before its commit": PlantedBug(
         failpoint_layer.LAYER, "missing", ("sql.insert.step", "run."), program=FAN_IN
     ),
-    "publish outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event",)),
-    "new key for each attempt": Planted(failpoint_layer.LAYER, "effects: 1 too many", ("charge.told",)),
-    "no duplicate mark": Planted(failpoint_layer.LAYER, "was called", hidden=False),
-    "answer without compare-and-set": Planted(failpoint_layer.LAYER, "took the answers of", hidden=False),
-    "claim not on disk": Planted(killing_layer.LAYER, "attempts counted: [1, 1"),
-    "hold given back after a crash": Planted(failpoint_layer.LAYER, "fewer charged", ("model.told",)),
-    "drawn events counted in memory": Planted(
+    "publish outside the transaction": PlantedBug(failpoint_layer.LAYER, "missing", ("sql.insert.event",)),
+    "new key for each attempt": PlantedBug(failpoint_layer.LAYER, "effects: 1 too many", ("charge.told",)),
+    "no duplicate mark": PlantedBug(failpoint_layer.LAYER, "was called", hidden=False),
+    "answer without compare-and-set": PlantedBug(failpoint_layer.LAYER, "took the answers of", hidden=False),
+    "claim not on disk": PlantedBug(killing_layer.LAYER, "attempts counted: [1, 1"),
+    "hold given back after a crash": PlantedBug(failpoint_layer.LAYER, "fewer charged", ("model.told",)),
+    "drawn events counted in memory": PlantedBug(
         failpoint_layer.LAYER, "too many", ("echo.told:1", "echo.told:2"), program=CIRCLES
     ),
-    "timer fired outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event:9",)),
-    "journal file in memory": Planted(syscall_layer.LAYER, "damaged", ("pwrite64",)),
-    "error of the disk taken for success": Planted(io_error_layer.LAYER, "journal", ("fdatasync",)),
+    "timer fired outside the transaction": PlantedBug(failpoint_layer.LAYER, "missing", ("sql.insert.event:9",)),
+    "journal file in memory": PlantedBug(syscall_layer.LAYER, "damaged", ("pwrite64",)),
+    "error of the disk taken for success": PlantedBug(io_error_layer.LAYER, "journal", ("fdatasync",)),
 }
 UNANSWERED = "commit told before the server answers"
-PLANTED[UNANSWERED] = Planted(outage_layer.LAYER, "missing", (f"{Blow.CONNECTION} at {outage_layer.COMMITTING}",))
+PLANTED[UNANSWERED] = PlantedBug(outage_layer.LAYER, "missing", (f"{Blow.CONNECTION} at {outage_layer.COMMITTING}",))
 REPEATED = "call that must not be repeated is repeated"
-PLANTED[REPEATED] = Planted(doubt_layer.LAYER, "2 payments")
+PLANTED[REPEATED] = PlantedBug(doubt_layer.LAYER, "2 payments")
 assert PLANTED.keys() == {*BUGS, REPEATED}
 
 NEEDS_STRACE = frozenset({syscall_layer.LAYER, io_error_layer.LAYER})
-# What a store in a file has, and what one on a server.
+# Bugs of a store in a file, and bugs of a store on a server.
 IN_A_FILE = [bug for bug, planted in PLANTED.items() if planted.layer != outage_layer.LAYER]
 ON_A_SERVER = [
     bug
@@ -69,7 +68,7 @@ ON_A_SERVER = [
 
 @dataclass(frozen=True)
 class Hunt:
-    """`shown` is the trial that caught the bug, None when it got away."""
+    """`shown` is the trial with the bug's violation, None for an uncaught bug."""
 
     bug: str
     tried: int
@@ -77,14 +76,13 @@ class Hunt:
 
     @property
     def said(self) -> str:
-        """What gave it away."""
+        """Return the violation of the bug."""
         found = self.shown.violations if self.shown else ()
         return next((violation for violation in found if PLANTED[self.bug].shows in violation), "")
 
 
 class Hunter:
-    """`crashless` is the undisturbed run of a program, and `made` are the system calls of ORDER; empty where there is
-    no strace."""
+    """`crashless` is the undisturbed run of a program, `made` are the system calls of ORDER; empty without strace."""
 
     def __init__(
         self, stage: Stage, crashless: Callable[[Program], Crashless], made: Mapping[str, int], seed: int
@@ -95,7 +93,7 @@ class Hunter:
         self._seed = seed
 
     def hunt(self, bug: str) -> Hunt:
-        """Raises AssertionError for a bug that breaks more than it is meant to."""
+        """Hunt a bug. Raise AssertionError for a bug with other effects than the intended one."""
         if PLANTED[bug].hidden and bug in BUGS:
             self._must_stay_hidden(bug)
         attempts, tried = self._attempts(bug), 0
@@ -115,7 +113,7 @@ class Hunter:
                 raise AssertionError(f"{bug}: the program breaks even when nobody disturbs it: {case.violations}")
 
     def _attempts(self, bug: str) -> Iterator[Attempt]:
-        """The likely ones first."""
+        """Yield attempts, the likely ones first."""
         planted = PLANTED[bug]
         rng = random.Random(self._seed)
         match planted.layer:

@@ -1,7 +1,7 @@
-"""The programs that are put under the proof.
+"""The programs under proof.
 
-Another one needs a file that calls `life.live` with its story, and an entry here: what it must come to, and points
-that it must pass. Whatever it does outside goes through `life.outside`, under its idempotency keys.
+Another one needs a file that calls `life.live` with its story, and an entry here: its expected end, and points it must
+pass. Its outside effects go through `life.outside`, under its idempotency keys.
 """
 
 import json
@@ -22,7 +22,7 @@ Expect = Callable[[End], Iterator[str]]
 
 
 def _comes_to(results: Sequence[object], effects: Mapping[str, int]) -> Expect:
-    """Plans completed with these results, each effect so many times, and nothing left to be done."""
+    """Expect plans completed with these results, these counts of effects, and an empty queue."""
 
     def expect(end: End) -> Iterator[str]:
         if end["integrity"] != ["ok"]:
@@ -41,7 +41,7 @@ def _comes_to(results: Sequence[object], effects: Mapping[str, int]) -> Expect:
 
 
 def _orders(count: int) -> Expect:
-    """Every order ends completed, with one reservation and one payment, after a wait that expired."""
+    """Expect every order completed, with one reservation and one payment, after a wait with a timeout."""
     paid = [{"amount": n, "paid": True} for n in range(1, count + 1)]
     done = _comes_to(paid, {"reserve": count, "charge": count})
 
@@ -105,7 +105,7 @@ REPORT = {
 }
 
 
-# What they write is written as the orders' is, so a few of the slow positions are enough.
+# Their writes equal those of the orders, so a few of the slow positions are enough.
 _SAMPLED = {syscall_layer.LAYER: 16, io_error_layer.LAYER: 8}
 
 
@@ -115,7 +115,7 @@ def _example(
     return Program(name, HERE / "example_flow.py", expect, _POINTS | points, options, _SAMPLED, any_order)
 
 
-# Each is an order that is shipped, and one whose payment fails.
+# Each is a shipped order, and an order with a failed payment.
 DELEGATION = _example(
     "delegation one after the other",
     {"example": "03_delegation", "parallel": False},
@@ -162,7 +162,7 @@ RESEARCH_ADVISOR = _example(
 
 
 def _journey(report: Mapping[str, object]) -> Expect:
-    """A journey goes back twice and asks at four checkpoints, each once; no thought is told twice."""
+    """Expect a journey with two returns and four checkpoints, each asked once, and no thought told twice."""
     done = _comes_to([report], {"archive.search.requested": 4, "archive.read.requested": 4})
 
     def expect(end: End) -> Iterator[str]:
@@ -250,7 +250,7 @@ CIRCLES = Program(
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
 PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, *EXAMPLES)}
 
-# Suspects rest for minutes.
+# Poison candidates rest for minutes.
 _IN_A_HURRY = {"hurry": 60}
 _TOLD = _IN_A_HURRY | {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}
 KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: (), options=_TOLD)

@@ -1,13 +1,13 @@
-"""The crash proof: programs are killed and given errors at every point, started again, and compared with a run that
-nobody disturbed; then bugs are planted, and each must be caught.
+"""The crash proof: programs are killed and given errors at every point, started again, and compared with an undisturbed
+run; then bugs are planted, and each must be caught.
 
     python tests/crash/proof.py                                       every position of every layer
     python tests/crash/proof.py --sample 40 --seed 7                  some of each layer
     python tests/crash/proof.py --layer failpoints --layer bugs       these layers only
     python tests/crash/proof.py --program "one order"                 this program only
-    python tests/crash/proof.py --store postgresql --bus nats         in databases of a server that is started for it
+    python tests/crash/proof.py --store postgresql --bus nats         in databases of a server started for the proof
 
-ALLOW_SKIP=1 lets it pass where strace(1), by which two layers kill and err, does not work.
+ALLOW_SKIP=1 lets it pass without a working strace(1), the tool of two layers.
 """
 
 import argparse
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 BUGS_LAYER = "bugs"
 FILE, POSTGRESQL = "file", "postgresql"
-# By where the store is: a server's files are its own affair, and a file has no connection.
+# By kind of store: a server's files are its own affair, and a file has no connection.
 LAYERS = {
     FILE: (
         failpoint_layer.LAYER,
@@ -52,15 +52,15 @@ LAYERS = {
 }
 SEEDS = (1, 2, 3)
 
-# Per seed, in a run of everything: what is sampled because there is no end to it.
+# Positions per seed in a full run, for layers without an end.
 KILLED_TWICE = 40
 LASTING_ERRORS = 8
 SERVERS_KILLED = 6
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """`sample` None is every position, but in layers where a program is only sampled."""
+class Options:
+    """`sample` None is every position, except in layers where a program is only sampled."""
 
     layers: Sequence[str]
     programs: Sequence[Program]
@@ -99,9 +99,9 @@ class Tally:
 
 
 class Proof:
-    def __init__(self, stage: Stage, wanted: Wanted) -> None:
+    def __init__(self, stage: Stage, read_options: Options) -> None:
         self._stage = stage
-        self._wanted = wanted
+        self._wanted = read_options
         self._without_strace = strace.why_not()
         self._crashless: dict[str, Crashless] = {}
         self._made: dict[str, dict[str, int]] = {}
@@ -258,14 +258,14 @@ def summary(tally: Tally, seeds: Sequence[int]) -> str:
 
 
 def verdict(tally: Tally, *, allow_skip: bool) -> int:
-    """0 proven, 1 refuted, 2 not proven: something could not be run."""
+    """Return 0 for proven, 1 for refuted, 2 for not proven: a part could not be run."""
     uncaught = tally.planted - tally.caught - sum(name.startswith("bug ") for name in tally.not_run)
     if tally.violated or uncaught:
         return 1
     return 2 if tally.not_run and not allow_skip else 0
 
 
-def wanted(arguments: Sequence[str] | None = None) -> Wanted:
+def read_options(arguments: Sequence[str] | None = None) -> Options:
     parser = argparse.ArgumentParser(description="Kill programs at every point and compare how they end.")
     layers = list(dict.fromkeys(layer for each in LAYERS.values() for layer in each))
     parser.add_argument("--layer", action="append", choices=layers, help="this layer only; may be given again")
@@ -281,7 +281,7 @@ def wanted(arguments: Sequence[str] | None = None) -> Wanted:
         parser.error("--bus nats goes with --store postgresql")
     seeds = tuple(given.seed or (SEEDS if given.sample is None else SEEDS[:1]))
     programs = [PROGRAMS[name] for name in given.program or PROGRAMS]
-    return Wanted(
+    return Options(
         tuple(given.layer or LAYERS[given.store]),
         programs,
         given.sample,
@@ -292,17 +292,17 @@ def wanted(arguments: Sequence[str] | None = None) -> Wanted:
 
 
 @contextmanager
-def _homes(what: Wanted) -> Generator[Homes]:
-    if what.store == FILE:
+def _homes(options: Options) -> Generator[Homes]:
+    if options.store == FILE:
         yield Files()
         return
-    with databases(with_nats=what.has_nats) as homes:
+    with databases(with_nats=options.has_nats) as homes:
         yield homes
 
 
 def main() -> int:
-    what = wanted()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
+    what = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so no server is left behind
     with _homes(what) as homes, Stage(homes=homes) as stage:
         tally = Proof(stage, what).run()
     say(f"seeds: {' '.join(map(str, what.seeds))}")

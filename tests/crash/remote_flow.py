@@ -1,7 +1,7 @@
-"""The order, with its agents in two processes: the planner beside the store, a worker and tools elsewhere.
+"""The order, with its agents in two processes: the planner beside the store, a worker and tools in the other.
 
 The worker takes the goods from a shelf, by another tool, and counts in the plan's memory; the payment is held for
-approval. The option `side` is "store" or "agents", `port` where the one serves the other.
+approval. The option `side` is "store" or "agents", `port` the port of the store's server.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from life import FINISHED, HURRY, Brief, HurriedClock, Life, lived
+from life import FINISHED, HURRY, Brief, HurriedClock, Life, run_life
 from order_flow import agents as of_order
 from order_flow import answers
 from people import answer_all
@@ -73,8 +73,8 @@ def stock(life: Life) -> tuple[Worker, Tool]:
     return desk, shelf
 
 
-async def beside_the_store(life: Life) -> None:
-    """Ends when the order is done and everything is at rest; what is elsewhere works until then."""
+async def beside_store(life: Life) -> None:
+    """Run the planner until the order is done and all queues are empty; the other process works until then."""
     _, _, planner = of_order(life)
     stop, started = asyncio.Event(), asyncio.Event()
     listener = listen("127.0.0.1", life.options["port"], is_open=True)
@@ -100,8 +100,8 @@ async def _all_registered(platform: Platform) -> None:
     services.signals.unwatch(watcher)
 
 
-async def elsewhere(life: Life) -> None:
-    """Works until it is killed."""
+async def without_store(life: Life) -> None:
+    """Run the remote agents until killed."""
     _, payments, _ = of_order(life)
     _hurry_calls()
     async with RemoteAgents(f"http://127.0.0.1:{life.options['port']}", clock=HurriedClock()) as remote:
@@ -116,7 +116,8 @@ async def elsewhere(life: Life) -> None:
 
 
 def _hurry_calls() -> None:
-    """Let calls be tried again by the clock of the rest, by which an agent that is silent for long is gone."""
+    """Shorten the retries of calls, and the silence before an agent counts as gone, by the factor of the life's
+    clock."""
     monotonic, pause = AsyncTransport.monotonic, AsyncTransport.pause
     AsyncTransport.monotonic = lambda line: monotonic(line) * HURRY
     AsyncTransport.pause = lambda line, seconds: pause(line, seconds / HURRY)
@@ -127,34 +128,34 @@ def _end(life: Life) -> None:
     os._exit(FINISHED)
 
 
-def _pointed(life: Life, name: str, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The same work, with a point before and one after it."""
+def _with_points(life: Life, name: str, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return the same function with a point before and one after it."""
 
     @wraps(work)
-    async def done(*given: Any, **named: Any) -> Any:
+    async def with_points(*given: Any, **named: Any) -> Any:
         verb = given[-1] if name == "tell" else name
         life.point(f"{verb}.before")
         result = await work(*given, **named)
         life.point(f"{verb}.after")
         return result
 
-    return done
+    return with_points
 
 
-def _insistent(tell: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """Says everything twice, as who has lost the first answer does."""
+def _twice(tell: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """Return a call made twice, as after a lost answer."""
 
     @wraps(tell)
-    async def told(*given: Any, **named: Any) -> None:
+    async def tell_twice(*given: Any, **named: Any) -> None:
         await tell(*given, **named)
-        with suppress(LeaseLost):  # what is to be handled again may be in other hands by now
+        with suppress(LeaseLost):  # another process may hold the lease by now
             await tell(*given, **named)
 
-    return told
+    return tell_twice
 
 
 def _without_fence() -> None:
-    """The planted bug: what is said of a delivery is stored, whoever holds it by now, and also when it has ended."""
+    """Plant the bug: a report is stored for any delivery, held by another process or already ended."""
 
     async def commit(self: AgentLeases, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
         row, database = await self._row(), self._queue.database
@@ -179,17 +180,17 @@ async def story(life: Life) -> None:
     if life.options["side"] == "store":
         if life.bug == "commit without fence":
             _without_fence()
-        AgentLeases.commit = _pointed(life, "commit", AgentLeases.commit)
-        AgentLeases.lend_to = _pointed(life, "lease", AgentLeases.lend_to)
-        await beside_the_store(life)
+        AgentLeases.commit = _with_points(life, "commit", AgentLeases.commit)
+        AgentLeases.lend_to = _with_points(life, "lease", AgentLeases.lend_to)
+        await beside_store(life)
     else:
-        RemoteCalls.tell = _insistent(RemoteCalls.tell)
+        RemoteCalls.tell = _twice(RemoteCalls.tell)
         for name in ("tell", "lease", "read", "register"):
-            setattr(RemoteCalls, name, _pointed(life, name, getattr(RemoteCalls, name)))
-        await elsewhere(life)
+            setattr(RemoteCalls, name, _with_points(life, name, getattr(RemoteCalls, name)))
+        await without_store(life)
 
 
 def begin(brief: Brief, stderr: str) -> None:
-    """Be one life, in a process that was forked where everything is loaded."""
+    """Run one life, in a process forked with all modules loaded."""
     os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
-    sys.exit(asyncio.run(lived(story, brief)))
+    sys.exit(asyncio.run(run_life(story, brief)))

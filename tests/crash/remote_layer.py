@@ -1,7 +1,7 @@
-"""SIGKILL of either side: of the process that has the store, and of that which has agents and no store.
+"""SIGKILL of either side: of the process with the store, and of the process with agents and no store.
 
-Each side has points at which it is killed, one for each of its lives; what is killed is started again at once. It ends
-when the order is done and everything is at rest, and is judged as every trial is.
+Each life of a side has a point for its kill; a killed process is started again at once. A trial ends with the order
+done and all queues empty, and is judged like every trial.
 """
 
 import json
@@ -27,17 +27,17 @@ STORE, AGENTS = "store", "agents"
 SIDES = (STORE, AGENTS)
 _PROGRAM = Program("an order with remote agents", Path(remote_flow.__file__), lambda end: ())
 
-# Many times what it needs: a lease of a process that was killed lasts three seconds.
+# Many times the usual time: the lease of a killed process lasts three seconds.
 PATIENCE = 300.0
 PAUSE = 0.02
 GRACE = 30.0
 KILLS_OF_A_SIDE = 2
 WITHIN_RECOVERY = {STORE: 60, AGENTS: 12}
 WITHOUT_FENCE = "commit without fence"
-# The answer to a commit is lost behind it: the other side says it again.
+# A kill after a commit loses its answer: the other side reports again.
 AFTER_COMMIT = "commit.after"
 
-# Beginning one looks how the others have ended, and how one has ended can be read once.
+# Starting a process reaps the others, and an exit code can be read once.
 _FORKING = Lock()
 
 Passed = Mapping[str, Mapping[str, int]]
@@ -45,7 +45,7 @@ Passed = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Position:
-    """The points at which each side is killed, one after the other."""
+    """The points of kills on each side, one after the other."""
 
     store: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Undisturbed:
-    """The run that nobody disturbed: its end, and how often each side passed each point."""
+class UndisturbedRun:
+    """The undisturbed run: its end, and the passes of each point by side."""
 
     end: End
     passed: Passed
 
 
-def undisturbed(stage: Stage) -> Undisturbed:
+def undisturbed_run(stage: Stage) -> UndisturbedRun:
     with stage.case(_PROGRAM) as case:
         pair = Pair(stage, case.folder, Position(), counts=True)
         pair.run()
@@ -74,12 +74,12 @@ def undisturbed(stage: Stage) -> Undisturbed:
         if wrong or '"completed"' not in end["plans"][0]:
             raise AssertionError(f"the order with remote agents does not end well: {wrong}, {end.get('plans')}")
         passed = {side: json.loads((case.folder / f"{side}.json").read_text()) for side in SIDES}
-        return Undisturbed(end, passed)
+        return UndisturbedRun(end, passed)
 
 
 def draw(passed: Passed, count: int, rng: random.Random) -> list[Position]:
-    """Positions at which each side is killed, at a point that an undisturbed run passes, and again while it recovers;
-    every name of a point is as likely as every other."""
+    """Draw positions for kills of each side, at a point of the undisturbed run, and again during recovery; every name
+    of a point is as likely as every other."""
 
     def points(side: str) -> tuple[str, ...]:
         name = rng.choice(sorted(passed[side]))
@@ -90,7 +90,7 @@ def draw(passed: Passed, count: int, rng: random.Random) -> list[Position]:
 
 
 def after_commits(passed: Passed) -> list[Position]:
-    """Positions at which the answer to a commit is lost."""
+    """Return the positions with a lost answer to a commit."""
     return [Position((f"{AFTER_COMMIT}:{number}",)) for number in range(1, passed[STORE][AFTER_COMMIT] + 1)]
 
 
@@ -107,8 +107,8 @@ def run(stage: Stage, expected: End, chosen: Sequence[Position], bug: str = "") 
     return stage.all(partial(trial, stage, expected, bug=bug), chosen)
 
 
-def hunt(stage: Stage, known: Undisturbed) -> str:
-    """Return where the planted bug shows itself; empty where it gets away."""
+def hunt(stage: Stage, known: UndisturbedRun) -> str:
+    """Return the position at which the planted bug shows; empty for an uncaught bug."""
     for position in (Position(), *after_commits(known.passed)):
         caught = trial(stage, known.end, position, WITHOUT_FENCE).violations
         if shown := [violation for violation in caught if violation.startswith("memory")]:

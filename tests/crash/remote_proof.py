@@ -1,5 +1,5 @@
 """The crash proof of agents without a store: both processes are killed, again and again, and the end is compared with
-that of a run that nobody disturbed; then a bug is planted, which must be caught.
+an undisturbed run; then a bug is planted, and must be caught.
 
     python tests/crash/remote_proof.py --kills 300 --seed 1
 """
@@ -14,7 +14,7 @@ import remote_layer
 from trial import Stage, Trial
 
 KILLS = 300
-# Most of a trial is waiting, for leases of what was killed.
+# Most of a trial is waiting, for leases of killed processes.
 AT_ONCE = 3 * (os.cpu_count() or 1)
 
 
@@ -25,7 +25,7 @@ def main() -> int:
     given = parser.parse_args()
     rng, begun, trials = random.Random(given.seed), time.monotonic(), list[Trial]()
     with Stage(AT_ONCE) as stage:
-        known = remote_layer.undisturbed(stage)
+        known = remote_layer.undisturbed_run(stage)
         trials += remote_layer.run(stage, known.end, remote_layer.after_commits(known.passed))
         while sum(trial.kills for trial in trials) < given.kills:
             trials += remote_layer.run(stage, known.end, remote_layer.draw(known.passed, AT_ONCE, rng))

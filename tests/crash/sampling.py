@@ -1,4 +1,4 @@
-"""Some of many positions, so that every kind is among them."""
+"""A sample of positions with every kind among them."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def one_of_each(kinds: Iterable[Sequence[T]], size: int, rng: random.Random) -> list[T]:
-    """One of every kind, and further ones by chance, up to `size`."""
+    """Return one of every kind, and further ones by chance, up to `size`."""
     groups = [group for group in kinds if group]
     chosen = [rng.choice(group) for group in groups]
     rest = [position for group in groups for position in group if position not in chosen]

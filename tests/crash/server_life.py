@@ -1,4 +1,4 @@
-"""A life whose store is in a database of a server: its points, and its clock."""
+"""A life with its store in a database of a server: its points, and its clock."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -15,7 +15,7 @@ from soorma_ai.kernel.sql import connection as family
 
 
 def hurry(by: float) -> None:
-    """Let processes be looked for by the clock of the rest, and be gone when they were missed twice."""
+    """Shorten the heartbeats of processes by this factor; a process is gone after two missed ones."""
     listener.POLL_SECONDS /= by
     listener.ABSENCE /= by
 
@@ -25,8 +25,8 @@ def make_store(url: str, kind: type[PostgresStore] = PostgresStore) -> PostgresS
 
 
 def watch_writer(points: Failpoints) -> None:
-    """Make every writing statement of the connection that writes a point, passed just before it is sent. Of a
-    transaction are some more: it has the lock; its commit was sent, and is not answered; it is answered."""
+    """Make every writing statement of the writer's connection a point, passed just before it is sent. A transaction has
+    three more points: lock taken, commit sent without an answer, commit answered."""
 
     class Watched(Connection):
         def begin(self, *statements: str) -> None:
@@ -48,11 +48,13 @@ def watch_writer(points: Failpoints) -> None:
 
     commit = PostgresWriter._commit
 
-    def watched(self: PostgresWriter, group: list[Any], last: str, *, wrote: bool) -> StoreUnavailable | None:
+    def commit_with_points(
+        self: PostgresWriter, group: list[Any], last: str, *, wrote: bool
+    ) -> StoreUnavailable | None:
         raw = self.connection.raw
         points.hit("sql.commit", raw)
         wait = raw.wait
-        raw.wait = lambda answer, *given: wait(_told(answer, lambda: points.hit("commit.sent", raw)), *given)
+        raw.wait = lambda answer, *given: wait(_signal_sent(answer, lambda: points.hit("commit.sent", raw)), *given)
         try:
             fault = commit(self, group, last, wrote=wrote)
         finally:
@@ -62,11 +64,11 @@ def watch_writer(points: Failpoints) -> None:
         return fault
 
     database.Connection = Watched
-    PostgresWriter._commit = watched
+    PostgresWriter._commit = commit_with_points
 
 
-def _told(answer: Generator[Any, Any, Any], sent: Callable[[], None]) -> Generator[Any, Any, Any]:
-    """The same, telling when all is sent and the answer is waited for."""
+def _signal_sent(answer: Generator[Any, Any, Any], sent: Callable[[], None]) -> Generator[Any, Any, Any]:
+    """Yield the same, and call `sent` once the request is sent and before its answer."""
     try:
         wanted = next(answer)
         sent()

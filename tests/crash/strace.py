@@ -1,4 +1,4 @@
-"""System calls of a program, counted and tampered with by strace(1). It counts the calls of each thread apart."""
+"""System calls of a program, counted and changed by strace(1). It counts the calls of each thread apart."""
 
 import re
 import shutil
@@ -16,32 +16,32 @@ _INJECTED = "(INJECTED)"
 
 
 def why_not() -> str:
-    """What is in the way of strace here, or nothing."""
+    """Return the reason strace cannot work here, or an empty text."""
     if shutil.which("strace") is None:
         return "strace is not installed"
     tried = subprocess.run(["strace", *_QUIET, "-o", "/dev/null", "true"], capture_output=True, text=True, check=False)
     return f"strace cannot trace here: {tried.stderr.strip()[:200]}" if tried.returncode else ""
 
 
-def killing(call: str, n: int) -> Sequence[str]:
-    """The n-th such call of a thread kills the process before it is carried out."""
+def kill_options(call: str, n: int) -> Sequence[str]:
+    """Return the options to kill the process before a thread's n-th such call."""
     return _tampering(call, f"signal=KILL:when={n}", Path("/dev/null"))
 
 
-def failing(call: str, error: str, when: str, log: Path) -> Sequence[str]:
-    """`when` is 'n' for one call, 'n+' for all from there on."""
+def fail_options(call: str, error: str, when: str, log: Path) -> Sequence[str]:
+    """Return the options to fail a call. `when` is 'n' for one call, 'n+' for it and all later ones."""
     return _tampering(call, f"error={error}:when={when}", log)
 
 
-def failed(log: Path) -> int:
-    """How many calls were made to fail."""
+def count_failed(log: Path) -> int:
+    """Return the number of failed calls in a log."""
     return log.read_text(errors="replace").count(_INJECTED) if log.exists() else 0
 
 
 def calls_of(stage: Stage, program: Program, calls: Sequence[str], bug: str = "") -> dict[str, int]:
-    """How many of each the busiest thread makes when nobody disturbs it."""
+    """Return the calls of each kind by the busiest thread of an undisturbed run."""
     with stage.case(program, bug) as warm:
-        warm.live(under=("env",))  # what compiles the modules is no part of it
+        warm.live(under=("env",))  # compiling the modules is no part of it
     with stage.case(program, bug) as case:
         log = case.folder / "strace"
         ended = case.live(under=("strace", *_QUIET, "-o", str(log), "-e", f"trace={','.join(calls)}"))

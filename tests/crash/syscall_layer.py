@@ -1,4 +1,4 @@
-"""SIGKILL at every system call that changes a file: inside commits, checkpoints, and the making of the file."""
+"""SIGKILL at every system call that changes a file: inside commits, checkpoints, and the creation of the file."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from trial import Program, Stage, Trial
 
 LAYER = "system calls"
 
-# How far apart the positions are; most openat calls are Python's imports.
+# Distances between the positions; most openat calls are Python's imports.
 CALLS = {"pwrite64": 1, "write": 1, "fdatasync": 1, "fsync": 1, "ftruncate": 1, "unlink": 1, "openat": 25}
 KINDS = [(call, apart, is_made) for call, apart in CALLS.items() for is_made in (False, True)]
 
 
 @dataclass(frozen=True)
 class Position:
-    """The n-th such call of a thread, counted from the making of the file on, or where that `is_made`: its making is
-    more calls of one thread than all commits are of another."""
+    """The n-th such call of a thread, counted after the creation of the file, or during it with `is_made`: creation
+    makes more calls in one thread than all commits do in another."""
 
     call: str
     n: int
@@ -42,7 +42,7 @@ def trial(stage: Stage, program: Program, expected: End, position: Position, bug
 
 
 def run_all(stage: Stage, program: Program, expected: End, made: Mapping[str, int]) -> list[Trial]:
-    """For each call as many as were `made` when nobody disturbed it, and further until a kill happens no more."""
+    """Try each call as often as an undisturbed run made it, and further until no kill happens."""
     one = partial(trial, stage, program, expected)
     done: list[Trial] = []
     for call, apart, is_made in KINDS:

@@ -1,6 +1,6 @@
 """A stratified sample of the crash proof, drawn by SEED; `make crash` runs every position.
 
-Two layers need strace(1); where it does not work they fail, or are skipped with ALLOW_SKIP=1.
+Two layers need strace(1); without it they fail, or are skipped with ALLOW_SKIP=1.
 """
 
 import os
@@ -57,24 +57,24 @@ def violations(trials: list[Trial]) -> list[tuple[str, tuple[str, ...]]]:
     return [(trial.position, trial.violations) for trial in trials if trial.violations]
 
 
-def test_a_kill_at_any_point_changes_nothing(stage: Stage, crashless: Crashless, rng: random.Random) -> None:
+def test_a_kill_at_any_point_leaves_the_end_unchanged(stage: Stage, crashless: Crashless, rng: random.Random) -> None:
     chosen = failpoint_layer.sample(failpoint_layer.positions(crashless.passed), 24, rng)
     trials = failpoint_layer.run(stage, ORDER, crashless.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > len(trials) * 0.8
 
 
-def test_a_kill_of_the_restarted_program_changes_nothing_either(
+def test_a_kill_of_the_restarted_program_leaves_the_end_unchanged(
     stage: Stage, crashless: Crashless, rng: random.Random
 ) -> None:
-    chosen = failpoint_layer.twice(failpoint_layer.positions(crashless.passed), 4, rng)
+    chosen = failpoint_layer.double_kills(failpoint_layer.positions(crashless.passed), 4, rng)
     trials = failpoint_layer.run(stage, ORDER, crashless.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills > 1 for trial in trials) > 1
 
 
 @pytest.mark.parametrize("program", [ORDERS, BY_A_BROKER], ids=lambda program: program.name)
-def test_orders_that_run_at_once_or_by_a_broker_survive_a_kill(
+def test_parallel_orders_and_orders_over_a_broker_survive_a_kill(
     stage: Stage, program: Program, rng: random.Random
 ) -> None:
     undisturbed = stage.crashless(program)
@@ -84,12 +84,12 @@ def test_orders_that_run_at_once_or_by_a_broker_survive_a_kill(
     assert sum(trial.kills for trial in trials) > 1
 
 
-def test_a_plan_that_rests_while_its_model_is_away_survives_a_kill(stage: Stage, rng: random.Random) -> None:
+def test_a_plan_at_rest_with_an_unavailable_model_survives_a_kill(stage: Stage, rng: random.Random) -> None:
     undisturbed = stage.crashless(AWAY)
     everything = failpoint_layer.positions(undisturbed.passed)
     away = [position for position in everything if position.point.startswith("model.away")]
     commits = [position for position in everything if position.point.startswith("sql.commit")]
-    chosen = [*away, *rng.sample(commits, 3), *failpoint_layer.twice(everything, 2, rng)]
+    chosen = [*away, *rng.sample(commits, 3), *failpoint_layer.double_kills(everything, 2, rng)]
     trials = failpoint_layer.run(stage, AWAY, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 3
@@ -100,32 +100,32 @@ def test_the_agents_of_an_example_survive_a_kill(stage: Stage, program: Program,
     undisturbed = stage.crashless(program)
     everything = failpoint_layer.positions(undisturbed.passed)
     one_of_each = failpoint_layer.sample(everything, 0, rng)
-    chosen = [*rng.sample(one_of_each, 5), *failpoint_layer.twice(everything, 1, rng)]
+    chosen = [*rng.sample(one_of_each, 5), *failpoint_layer.double_kills(everything, 1, rng)]
     trials = failpoint_layer.run(stage, program, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 3
 
 
-def test_results_that_are_handled_together_survive_a_kill(stage: Stage, rng: random.Random) -> None:
+def test_results_handled_in_one_run_survive_a_kill(stage: Stage, rng: random.Random) -> None:
     undisturbed = stage.crashless(FAN_IN)
     everything = failpoint_layer.positions(undisturbed.passed)
     runs = [position for position in everything if position.point.startswith(("run.", "count.told"))]
-    chosen = [*rng.sample(runs, 4), *rng.sample(everything, 2), *failpoint_layer.twice(runs, 2, rng)]
+    chosen = [*rng.sample(runs, 4), *rng.sample(everything, 2), *failpoint_layer.double_kills(runs, 2, rng)]
     trials = failpoint_layer.run(stage, FAN_IN, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 5
 
 
-def test_a_kill_gives_a_circle_nothing_back_of_what_it_has_spent(stage: Stage, rng: random.Random) -> None:
+def test_a_kill_gives_back_no_spent_budget_to_a_circle_of_delegations(stage: Stage, rng: random.Random) -> None:
     undisturbed = stage.crashless(CIRCLES)
     everything = failpoint_layer.positions(undisturbed.passed)
-    chosen = [*rng.sample(everything, 6), *failpoint_layer.twice(everything, 2, rng)]
+    chosen = [*rng.sample(everything, 6), *failpoint_layer.double_kills(everything, 2, rng)]
     trials = failpoint_layer.run(stage, CIRCLES, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 5
 
 
-def test_a_kill_at_any_system_call_changes_nothing(
+def test_a_kill_at_any_system_call_leaves_the_end_unchanged(
     stage: Stage, crashless: Crashless, calls: dict[str, int], rng: random.Random
 ) -> None:
     trials = syscall_layer.run(stage, ORDER, crashless.end, syscall_layer.sample(calls, 8, rng))
@@ -133,17 +133,17 @@ def test_a_kill_at_any_system_call_changes_nothing(
     assert sum(trial.kills for trial in trials) > len(trials) * 0.7
 
 
-def test_after_an_error_of_the_disk_a_restart_makes_everything_good(
+def test_a_restart_after_a_disk_error_reaches_the_expected_end(
     stage: Stage, crashless: Crashless, calls: dict[str, int], rng: random.Random
 ) -> None:
-    chosen = io_error_layer.sample(calls, 6, rng) + io_error_layer.lasting(calls, 2, rng)
+    chosen = io_error_layer.sample(calls, 6, rng) + io_error_layer.lasting_positions(calls, 2, rng)
     trials = io_error_layer.run(stage, ORDER, crashless.end, chosen)
     assert violations(trials) == []
     assert sum(trial.errors > 0 for trial in trials) > len(trials) * 0.7
 
 
 @pytest.mark.parametrize("program", THAT_KILL, ids=lambda program: program.name)
-def test_an_event_that_kills_is_set_aside_after_its_attempts(stage: Stage, program: Program) -> None:
+def test_an_event_fatal_to_its_process_becomes_a_dead_letter_after_its_attempts(stage: Stage, program: Program) -> None:
     assert killing_layer.trial(stage, program).violations == ()
 
 
@@ -153,17 +153,17 @@ def test_a_planted_bug_is_caught(stage: Stage, crashless: Crashless, bug: str, r
     calls: dict[str, int] = request.getfixturevalue("calls") if needed else {}
     found = {ORDER.name: crashless}
 
-    def undisturbed(program: Program) -> Crashless:
+    def crashless_run(program: Program) -> Crashless:
         if program.name not in found:
             found[program.name] = stage.crashless(program)
         return found[program.name]
 
-    assert Hunter(stage, undisturbed, calls, SEED).hunt(bug).shown is not None, f"SEED={SEED}"
+    assert Hunter(stage, crashless_run, calls, SEED).hunt(bug).shown is not None, f"SEED={SEED}"
 
 
-def test_a_kill_of_either_side_of_remote_agents_changes_nothing(rng: random.Random) -> None:
+def test_a_kill_of_either_side_of_remote_agents_leaves_the_end_unchanged(rng: random.Random) -> None:
     with Stage(4) as stage:
-        known = remote_layer.undisturbed(stage)
+        known = remote_layer.undisturbed_run(stage)
         chosen = [rng.choice(remote_layer.after_commits(known.passed)), *remote_layer.draw(known.passed, 1, rng)]
         trials = remote_layer.run(stage, known.end, chosen)
         assert violations(trials) == []
@@ -171,7 +171,7 @@ def test_a_kill_of_either_side_of_remote_agents_changes_nothing(rng: random.Rand
         assert remote_layer.hunt(stage, known), "a commit without fence was not caught"
 
 
-def test_the_last_line_tells_everything_and_the_exit_code_follows_it() -> None:
+def test_the_summary_line_has_all_counts_and_the_exit_code_agrees_with_it() -> None:
     good, bad = Trial("failpoints", "a", 1, (), absorbed=2), Trial("failpoints", "b", 2, ("lost",))
     proven = Tally([good], caught=9, planted=9)
     assert summary(proven, [1, 2]) == (

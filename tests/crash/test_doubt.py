@@ -1,4 +1,4 @@
-"""A sample of the kills in and around a call that must not be made twice."""
+"""A sample of kills in and around a call unsafe to repeat."""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ def stage() -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("program", [doubt_layer.DONE, doubt_layer.NOT_DONE], ids=lambda program: program.name)
-def test_a_kill_anywhere_makes_it_at_most_once(stage: Stage, program: doubt_layer.Program) -> None:
+def test_a_payment_unsafe_to_repeat_is_made_at_most_once_for_a_kill_at_any_point(
+    stage: Stage, program: doubt_layer.Program
+) -> None:
     print(f"SEED={SEED}")
     everywhere = doubt_layer.all_positions(stage)
     chosen = {*doubt_layer.IN_THE_MIDDLE, *random.Random(SEED).sample(everywhere, 6)}

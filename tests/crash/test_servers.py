@@ -1,5 +1,5 @@
 """A small sample of the crash proof in a database of a PostgreSQL server, drawn by SEED; `make crash ARGS="--store
-postgresql"` is the whole of it, and plants its bugs."""
+postgresql"` runs all of it, and plants its bugs."""
 
 import os
 import random
@@ -40,13 +40,15 @@ def sent(crashless: Crashless) -> str:
     return f"{SENT}:{random.Random(SEED).randint(2, crashless.passed[SENT] - 4)}"
 
 
-def test_a_kill_while_a_commit_is_not_answered_changes_nothing(stage: Stage, crashless: Crashless, sent: str) -> None:
+def test_a_kill_during_an_unanswered_commit_leaves_the_end_unchanged(
+    stage: Stage, crashless: Crashless, sent: str
+) -> None:
     trial = failpoint_layer.trial(stage, ORDER, crashless.end, failpoint_layer.Position(sent))
     assert trial.violations == ()
     assert trial.kills == 1
 
 
-def test_a_commit_whose_answer_is_lost_is_a_pause(stage: Stage, crashless: Crashless, sent: str) -> None:
+def test_a_commit_with_a_lost_answer_is_a_pause(stage: Stage, crashless: Crashless, sent: str) -> None:
     trial = outage_layer.trial(stage, ORDER, crashless.end, outage_layer.Position(sent, Blow.ANSWER))
     assert trial.violations == ()
     assert trial.errors == 1

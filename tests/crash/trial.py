@@ -24,7 +24,7 @@ from forking import forks
 from homes import Files, Home, Homes
 from ledger import Account, Ledger
 from life import COUNTS, FINISHED, START, STORE, Brief
-from outcome import End, broken_promises, differences, end_of, journalled
+from outcome import End, broken_promises, differences, end_of, journalled_questions
 
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
@@ -32,25 +32,24 @@ from soorma_ai.assembly import ALL_FEATURES
 T = TypeVar("T")
 
 KILLED = -signal.SIGKILL
-# Of a life, in seconds: many times what it needs, and more than a lease lasts.
+# Seconds of a life: many times the usual, and longer than a lease.
 PATIENCE = 20.0
 PATIENCE_WITH_A_BUG = 5.0
 GRACE = 30.0
-# A killed process leaves leases that run out, and its restart waits for them without a core.
+# A killed process leaves leases to run out, and its restart waits for them without using a core.
 LIVES_PER_CORE = 4
-# Where a file is in memory, nothing that a killed process wrote is lost either, and it is quick.
+# A file in memory also keeps every write of a killed process, and is fast.
 IN_MEMORY = Path("/dev/shm")
 
-# Whoever starts a process looks whether others have ended, and reads how, which can be read once.
+# Starting a process reaps the others, and an exit code can be read once.
 _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is put under the proof: a file that calls `life.live`, its options, what a run that nobody disturbs must
-    come to, and points that it must pass. `expect` says what is wrong with an end, or nothing. In the layers where it
-    is `sampled` it is tried at so many positions per seed, and never at every one. With `any_order`, what is asked at
-    once is answered in any order.
+    """A program under proof: a file that calls `life.live`, its options, the expected end of an undisturbed run, and
+    points it must pass. `expect` yields the faults of an end. In the `sampled` layers it is tried at so many positions
+    per seed, never at every one. With `any_order`, parallel requests are answered in any order.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Crashless:
-    """The run that nobody disturbed: its end, and how often it passed each point."""
+    """The undisturbed run: its end, and the passes of each point."""
 
     end: End
     passed: Mapping[str, int]
@@ -108,8 +107,8 @@ class Case:
         counts: bool = False,
         patience: float | None = None,
     ) -> int:
-        """How it ended. What was journalled before must not be asked again."""
-        known = journalled(self.home.store) if self.lives else frozenset[str]()
+        """Run one life and return its exit code. Decisions journalled before must not be asked again."""
+        known = journalled_questions(self.home.store) if self.lives else frozenset[str]()
         patience = (patience or (PATIENCE_WITH_A_BUG if self._bug else PATIENCE)) * self._stage.homes.patience
         self.lives += 1
         brief = Brief(
@@ -138,17 +137,17 @@ class Case:
         return ended
 
     def make_store(self) -> None:
-        """Let its first life find a file that another has made."""
+        """Create the file in advance, so the first life finds it."""
         shutil.copy(self._stage.made_store, self.folder / STORE)
 
     def last_life(self, *, patience: float | None = None) -> None:
-        """The one that nobody disturbs; it must come to the end."""
+        """Run the undisturbed last life; it must come to the end."""
         ended = self.live(patience=patience)
         if ended != FINISHED:
             self.violations.append(f"the last life ended with {ended}: {self.said()}")
 
     def judge(self, expected: End, *, errors: int | None = 0) -> None:
-        """`errors` None: there were many."""
+        """Compare with the expected end. `errors` None: any number."""
         disturbances = None if errors is None else self.kills + errors
         self.violations += differences(expected, self.end())
         if not self.violations:
@@ -203,7 +202,7 @@ async def _make_store(path: Path) -> None:
 
 
 def _life(file: str, told: str, stderr: str) -> None:
-    """Run a program in this process as a command would, in a session of its own."""
+    """Run a program in this process like a command, in a session of its own."""
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 2)
@@ -212,8 +211,8 @@ def _life(file: str, told: str, stderr: str) -> None:
 
 
 class Stage:
-    """What all trials share: the ledger, compiled modules, a place for folders, where their stores are; as many at once
-    as there are cores."""
+    """The shared parts of all trials: the ledger, compiled modules, a place for folders, homes for stores; as many
+    trials at once as there are cores."""
 
     def __init__(self, width: int | None = None, homes: Homes | None = None) -> None:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
@@ -255,7 +254,7 @@ class Stage:
     def exhaust(
         self, trial: Callable[[T], Trial], positions: Iterator[T], first: int, happened: Callable[[Trial], int]
     ) -> list[Trial]:
-        """`first` of the endless positions, and then further ones until a whole batch passes and nothing happens."""
+        """Try `first` of the endless positions, then further batches until one passes without an effect."""
         done: list[Trial] = []
         size = max(first, 2 * self.cores)
         while True:

@@ -1,4 +1,4 @@
-"""The reference of all commands with their options, made of the command line itself when the site is built."""
+"""The reference of all commands with their options, generated from the command line when the site is built."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pages that are made of the code. `python tests/docs/pages.py` writes them, and a test holds them to it."""
+"""The generated pages. `python tests/docs/pages.py` writes them, and a test compares them."""
 
 import re
 import sys
@@ -76,7 +76,7 @@ recordings: `replay`, `record` or `live`.
 
 
 def pages() -> dict[Path, str]:
-    """Return the text of each page that is made, by its place."""
+    """Return the text of each generated page, by its place."""
     made = {
         DOCS / "reference" / "errors.md": errors_page(),
         DOCS / "reference" / "configuration.md": configuration_page(),

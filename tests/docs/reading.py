@@ -1,4 +1,4 @@
-"""Blocks of a page, and a session in which they are carried out from its first to its last."""
+"""Blocks of a page, and a session to carry them out from the first to the last."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SOORMA = (sys.executable, "-m", "soorma_ai")
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 NOT_RUN = "# not run"
-# What is the machine's, or needs a network: it is told, and not tried.
+# Machine-dependent blocks, and blocks with a need for a network: shown, and not run.
 NOT_OURS = frozenset({"pip"})
 PLUGINS = " ".join(f"-p no:{name}" for name in ("schemathesis", "hypothesispytest", "xdist"))
 
@@ -34,7 +34,7 @@ _EXITS = re.compile(r"# exits with (\d+)")
 
 
 def broken_links(page: Path, within: Path | None = None) -> list[str]:
-    """Return the relative links to a missing file or heading, and those of a page of the site that leave the site."""
+    """Return the relative links to a missing file or heading, and, for a page of the site, links out of the site."""
     root = within or (DOCS if page.is_relative_to(DOCS) else PROJECT)
     return [link for link in _LINK.findall(_prose(page)) if not _leads(page, link, root.resolve())]
 
@@ -57,7 +57,7 @@ def _anchor(title: str) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """`line` is where it begins in its page."""
+    """A block of code. `line` is its first line in the page."""
 
     page: str
     line: int
@@ -70,7 +70,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file that this is, where its first line names one."""
+        """The file of this block, if its first line names one."""
         found = _FILE.match(self.text)
         return found[1] if found else None
 
@@ -82,7 +82,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def steps(page: Path) -> list[Block]:
-    """Return the blocks that a session carries out: commands, what they print, and files."""
+    """Return the blocks of a session: commands, their output, and files."""
     found = blocks(page)
     return [
         one
@@ -96,7 +96,7 @@ def _is_output(before: Block | None, block: Block) -> bool:
 
 
 def programs(page: Path) -> Iterator[tuple[Block, str | None]]:
-    """Yield each whole program, and what the page says that it prints."""
+    """Yield each whole program, and its output on the page."""
     found = blocks(page)
     for block, behind in zip_longest(found, found[1:]):
         if block.language == "python" and block.is_run and block.file is None:
@@ -104,7 +104,7 @@ def programs(page: Path) -> Iterator[tuple[Block, str | None]]:
 
 
 class Session:
-    """A shell that is in a folder, and beside it another one, in which what does not end is running."""
+    """A shell in a folder, and beside it another shell with an endless program."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -132,7 +132,7 @@ class Session:
                 self._run(words, wanted, f"{block.page}, below line {block.line}: {line}")
 
     def end(self) -> None:
-        """End what is running, which has to end well."""
+        """End the running program, and require exit code 0."""
         self._save()
         if self._running is None:
             return
@@ -177,7 +177,7 @@ class Session:
             return CliRunner().invoke(cli, words, env={"SOORMA_STORE_URL": None, "COLUMNS": "100", "FORCE_COLOR": None})
 
     def _id(self, word: str, options: list[str]) -> str:
-        """Return the id that a word stands for, of the newest; a question is waited for."""
+        """Return the id for a word, of the newest object; a question is awaited."""
         if word == "PLAN":
             return str(json.loads(self._soorma(["plans", "ls", "--json", *options]).stdout)[0]["plan_id"])
         if word != "WAIT":
@@ -187,7 +187,7 @@ class Session:
         return str(waits[0]["wait_id"])
 
     def _begin(self, words: list[str]) -> None:
-        """Start what does not end, in the place of what ran so far."""
+        """Start an endless program, in the place of the previous one."""
         if words == self._command:
             return
         self.end()
@@ -206,7 +206,7 @@ class Session:
         self._set["SOORMA_URL"] = address[0]
 
     def _save(self) -> None:
-        """Write files, all at once, and see what runs begin anew."""
+        """Write files, all at once, and wait for the restart of the running program."""
         for block in self._written:
             file = self._folder / str(block.file)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -217,8 +217,8 @@ class Session:
         self._written.clear()
 
     def _hear(self, word: str) -> str:
-        """Read what runs until it says this, and return that line."""
-        assert self._running is not None and self._running.stdout is not None, f"nothing runs that says {word!r}"
+        """Read the running program's output up to a line with this text, and return the line."""
+        assert self._running is not None and self._running.stdout is not None, f"no program runs to print {word!r}"
         for line in self._running.stdout:
             self._told.append(line)
             if word in line:

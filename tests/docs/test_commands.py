@@ -6,7 +6,7 @@ from commands import commands, reference
 from soorma_ai.apps.cli.main import cli
 
 
-def test_every_command_is_in_the_reference_and_says_what_it_does() -> None:
+def test_every_command_is_in_the_reference_with_a_help_text() -> None:
     found = dict(commands())
     assert {words.split()[1] for words in found} == set(cli.list_commands(click.Context(cli)))
     assert {"soorma plans show", "soorma inbox link", "soorma db move"} <= found.keys()

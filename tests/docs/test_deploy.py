@@ -1,4 +1,4 @@
-"""The page about deploying: what can be carried out is, and all names in it are ours."""
+"""The page about deployment: its commands run where possible, and all its names exist."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ from soorma_ai.settings import VARIABLES
 PAGE = DOCS / "deploy.md"
 BLOCKS = blocks(PAGE)
 OURS = {one.name for one in VARIABLES}
-# Those of the images of others.
+# Variables of third-party images.
 THEIRS = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
 
 
@@ -40,7 +40,7 @@ def nodes(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def command_lines() -> list[list[str]]:
-    """Whatever calls `soorma`, without that word."""
+    """Return the arguments of every call of `soorma`."""
     words = [line for one in BLOCKS if one.language == "sh" for line in one.text.splitlines()]
     words += [
         line.partition("=")[2] for one in BLOCKS for line in one.text.splitlines() if line.startswith("ExecStart=")
@@ -50,7 +50,7 @@ def command_lines() -> list[list[str]]:
     return [line[1:] for line in found] + [one.get("args") or one["command"] for one in containers]
 
 
-def test_every_variable_of_the_page_is_one_of_the_configuration() -> None:
+def test_every_variable_of_the_page_is_in_the_configuration() -> None:
     environments = [one["environment"] for document in documents() for one in nodes(document) if "environment" in one]
     lists = [one["env"] for document in documents() for one in nodes(document) if "env" in one]
     named = {name for one in environments for name in one} | {item["name"] for one in lists for item in one}
@@ -59,7 +59,7 @@ def test_every_variable_of_the_page_is_one_of_the_configuration() -> None:
 
 
 @pytest.mark.parametrize("line", command_lines(), ids=" ".join)
-def test_every_command_of_the_page_is_one_that_there_is(line: list[str]) -> None:
+def test_every_command_of_the_page_exists(line: list[str]) -> None:
     words, command, context = [word.replace("%i", "8700") for word in line], cli, click.Context(cli)
     while isinstance(command, click.Group):
         _, found, words = command.resolve_command(context, words)
@@ -68,7 +68,7 @@ def test_every_command_of_the_page_is_one_that_there_is(line: list[str]) -> None
     command.make_context("soorma", words)
 
 
-def test_every_metric_is_on_the_page_and_none_that_is_not_there() -> None:
+def test_the_page_lists_exactly_the_existing_metrics() -> None:
     told = set(re.findall(r"`(soorma_[a-z_]+)`", PAGE.read_text(encoding="utf-8")))
     assert told == {one.name for one in metrics(TenantStats(), {}, datetime(2030, 1, 1, tzinfo=UTC))}
 

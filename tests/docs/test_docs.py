@@ -1,4 +1,4 @@
-"""The pages say what is so: those that are made of the code, programs that are run, commands that are carried out."""
+"""The pages are true: generated pages are compared, programs are run, commands are carried out."""
 
 import asyncio
 import json
@@ -50,15 +50,15 @@ for number, program in enumerate(json.load(sys.stdin)):
 
 
 @pytest.mark.parametrize("place", pages(), ids=lambda place: place.name)
-def test_a_page_that_is_made_of_the_code_is_up_to_date(place: Path) -> None:
-    assert place.read_text(encoding="utf-8") == pages()[place], "write it anew: python tests/docs/pages.py"
+def test_a_generated_page_is_up_to_date(place: Path) -> None:
+    assert place.read_text(encoding="utf-8") == pages()[place], "write it again: python tests/docs/pages.py"
 
 
-def test_every_error_says_its_cause_and_what_to_do() -> None:
+def test_every_error_has_a_cause_and_a_remedy() -> None:
     assert [kind.__name__ for kind in kinds() if not all(cause_and_remedy(kind))] == []
 
 
-def test_every_code_without_a_class_is_one_of_the_package() -> None:
+def test_every_code_without_a_class_is_in_the_package() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "soorma_ai").rglob("*.py"))
     assert [code for code in OTHER_CODES if f'"{code}"' not in source] == []
 
@@ -100,7 +100,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[f"{one.page}:{one.line}" for one, _ in PROGRAMS])
-def test_a_program_of_a_page_prints_what_the_page_says(printed: list[dict[str, str]], number: int) -> None:
+def test_a_program_of_a_page_prints_the_output_on_the_page(printed: list[dict[str, str]], number: int) -> None:
     block, said = PROGRAMS[number]
     skip_without(block)
     assert printed[number]["fault"] == ""
@@ -108,7 +108,7 @@ def test_a_program_of_a_page_prints_what_the_page_says(printed: list[dict[str, s
 
 
 def missing_of(block: Block) -> str | None:
-    """Return the web framework of a program that is not installed; the test group has each."""
+    """Return the missing web framework of a program; the test group has each."""
     return next((name for name in WEB_FRAMEWORK.findall(block.text) if find_spec(name) is None), None)
 
 
@@ -129,7 +129,7 @@ def session(tmp_path: Path) -> Generator[Session]:
 # On a busy machine its processes take their time.
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("pages", SESSIONS, ids=lambda pages: pages[-1])
-def test_a_page_goes_as_it_is_written(session: Session, pages: tuple[str, ...]) -> None:
+def test_the_commands_of_a_page_work_as_written(session: Session, pages: tuple[str, ...]) -> None:
     found = [block for page in pages for block in steps(DOCS / page)]
     skip_without(*found)
     for block in found:
@@ -148,7 +148,7 @@ def test_the_commands_of_operations_work(tmp_path: Path) -> None:
         session.carry_out(block)
 
 
-def test_every_block_of_the_pages_is_run_or_says_that_it_is_not() -> None:
+def test_every_block_of_the_pages_is_run_or_marked_as_not_run() -> None:
     run = {id_of(one) for one, _ in PROGRAMS}
     carried_out = {"how-to/operations.md"}.union(*SESSIONS)
     run |= {id_of(one) for name in carried_out for one in steps(DOCS / name)}

@@ -5,7 +5,7 @@ from pathlib import Path
 from site_links import broken_links
 
 
-def test_a_link_to_a_missing_file_or_anchor_or_out_of_the_site_is_named(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_file_or_anchor_or_outside_the_site_is_named(tmp_path: Path) -> None:
     site = tmp_path / "site"
     (site / "guides").mkdir(parents=True)
     (tmp_path / "secret.html").write_text("")

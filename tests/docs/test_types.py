@@ -1,4 +1,4 @@
-"""The programs of the pages pass strict type checks as they are printed."""
+"""The unchanged programs of the pages pass strict type checks."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 
 
 def programs() -> list[Block]:
-    """Return the blocks that are whole programs, of installed libraries: a fragment imports nothing."""
+    """Return the whole programs, with installed libraries: a fragment imports nothing."""
     found = [one for page in (PROJECT / "README.md", *sorted(DOCS.rglob("*.md"))) for one in blocks(page)]
     python = [(one, _IMPORTED.findall(one.text)) for one in found if one.language == "python"]
     return [one for one, names in python if one.is_run and not one.file and names and all(map(find_spec, names))]

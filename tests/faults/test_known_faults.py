@@ -1,4 +1,4 @@
-"""Every known fault has a test that shows it is not here, or belongs to a part that is not here either."""
+"""Every known fault has a test of its absence, or belongs to a missing part."""
 
 import ast
 from collections import Counter
@@ -13,7 +13,7 @@ TESTS = HERE.parent
 
 @dataclass
 class Fault:
-    """`tests` are paths below `tests`, with the test's name; `later` says which part is not there yet."""
+    """`tests` are paths below `tests`, with the test's name; `later` names the missing part."""
 
     what: str
     tests: list[str] = field(default_factory=list[str])
@@ -21,7 +21,7 @@ class Fault:
 
 
 def read(text: str) -> list[Fault]:
-    """The faults of a text: a line each, and indented below it what shows it."""
+    """Return the faults of a text: a line each, with its tests indented below."""
     faults: list[Fault] = []
     for line in text.splitlines():
         below = line.strip()
@@ -39,7 +39,7 @@ FAULTS = read((HERE / "known_faults.txt").read_text())
 
 @cache
 def collected_in(path: Path) -> frozenset[str]:
-    """Those that are collected: no helpers, and nothing that is skipped whatever happens."""
+    """Return the collected tests: no helpers, and no test skipped in any case."""
     return frozenset(test.name for test in _tests(ast.parse(path.read_text())) if not is_skipped(test))
 
 
@@ -53,12 +53,12 @@ def is_skipped(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(ast.unparse(mark).startswith(("pytest.mark.skip(", "pytest.mark.xfail")) for mark in test.decorator_list)
 
 
-def test_of_each_fault_there_is_a_test_or_it_is_said_where_it_will_be() -> None:
+def test_each_fault_has_a_test_or_names_its_missing_part() -> None:
     assert len(FAULTS) > 50
     assert [fault.what for fault in FAULTS if not (fault.tests or fault.later)] == []
     named = [test.partition("::") for fault in FAULTS for test in fault.tests]
     gone = [f"{path}::{name}" for path, _, name in named if name not in collected_in(TESTS / path)]
-    assert gone == [], "name the test that shows the fault, or write it"
+    assert gone == [], "name the test of the fault, or write it"
 
 
 def test_no_fault_is_listed_twice() -> None:
@@ -66,7 +66,7 @@ def test_no_fault_is_listed_twice() -> None:
     assert all(len(fault.tests) == len(set(fault.tests)) for fault in FAULTS)
 
 
-def test_a_test_that_is_skipped_or_gone_is_none(tmp_path: Path) -> None:
+def test_a_skipped_or_missing_test_does_not_count(tmp_path: Path) -> None:
     module = tmp_path / "test_some.py"
     module.write_text(
         "import pytest\n\ndef test_one(): ...\n\n@pytest.mark.skip(reason='later')\nasync def test_two(): ...\n"

@@ -1,9 +1,9 @@
-"""Make a golden file with the version of the package that is on the path.
+"""Make a golden file with the version of the package on the path.
 
     python tests/golden/make.py tests/golden/v2.db
 
-A process leaves work in every situation in which it can be at rest, and kills itself there; what it left is tidied
-into one small file.
+A process leaves work in every possible situation of rest, and kills itself there; its store is compacted into one small
+file.
 """
 
 import asyncio
@@ -49,13 +49,13 @@ AT_REST = """
 
 
 class Broker(LocalBus):
-    """One that carries what a store has published."""
+    """A bus that only takes published events."""
 
     is_broker = True
 
 
 class Halting(SqlQueue):
-    """The bus never gets one request, and one decision is written down alone and never comes to be carried out."""
+    """Withholds one request from the bus, and halts after one decision, written down and not yet executed."""
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
         return [row for row in await super().unsent(limit) if row.event.type != "courier.deliver"]
@@ -75,7 +75,7 @@ def halting(path: Path) -> SqliteStore:
 
 
 async def leave(path: Path) -> None:
-    """Until nothing more can happen; then this process is killed."""
+    """Work until all is at rest, and kill this process."""
     clock, shop = VirtualClock(seed="golden"), Shop(HALTS)
     async with Platform(store=halting(path), bus=Broker(), clock=clock) as platform:
         await platform.start(shop.evening())

@@ -1,5 +1,5 @@
-"""Make the golden dump of a database, from the golden file of the same version, with the version of the package that is
-on the path.
+"""Make the golden dump of a database, from the golden file of the same version, with the version of the package on the
+path.
 
     python tests/golden/make_sql.py tests/golden/v10.sql
 """
@@ -30,7 +30,7 @@ def make(target: Path) -> None:
         moved = CliRunner().invoke(cli, ["db", "move", left, url])
         assert moved.exit_code == 0, moved.output
         dumped = subprocess.run([program("pg_dump"), *OPTIONS, url], check=True, capture_output=True, text=True).stdout
-    # What is psql's own, what is said to one version of the server, and notes.
+    # Commands of psql alone, commands of one server version, and notes.
     lines = (line for line in dumped.splitlines() if not re.match(r"\\|--|SET transaction_timeout", line))
     target.write_text(re.sub(r"\n{2,}", "\n", "\n".join(lines)).lstrip() + "\n")
     print(f"{target}: schema {VERSION}, {target.stat().st_size:,} bytes")

@@ -1,7 +1,7 @@
-"""A small shop whose plans are left in every situation in which work can be at rest.
+"""A small shop with plans in every possible situation of rest.
 
-The program that makes a golden file and the test that brings it to its end run the same agents; where the first has to
-stand still (in a handler, in a model's call), `Halts` says so.
+The maker of a golden file and the test of its end run the same agents; `Halts` names the points at which the first
+stands still: in a handler, in a model's call.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ ASK = wait("slot.chosen", "Which slot?")
 RESERVE = ("You published stock.reserve", publish("stock.reserve", sku="A"))
 HELD = ("Your publish of payment.charge was held", publish("payment.charge", amount=1))
 
-# By goal: each step with the words by which the history shows that it is taken; when all are, the plan completes.
+# By goal: each step with the words of its completion in the history; after all of them the plan completes.
 PLOTS: dict[str, list[tuple[str, Any]]] = {
     "order.done": [RESERVE],
     "order.broken": [("never", publish("no.such.event"))],
@@ -40,7 +40,7 @@ PLOTS: dict[str, list[tuple[str, Any]]] = {
     "order.pair": [("You published courier.deliver", publish("courier.deliver"))],
 }
 
-# What each plan comes to. How often each tool is called after the file was made, by the plan that it is for.
+# The result of each plan, and the calls of each tool after the file was made, by the plan.
 ENDS: dict[str, tuple[str, Any]] = {
     **{goal: ("completed", {"of": goal}) for goal in PLOTS},
     "order.broken": ("failed", None),
@@ -57,7 +57,7 @@ CALLS_LEFT = {
 
 @dataclass(frozen=True)
 class Halts:
-    """What never comes back."""
+    """Calls without a return."""
 
     tools: frozenset[str] = frozenset()
     goals: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ NOTHING = Halts()
 
 @dataclass
 class Shop:
-    """`calls` counts by tool, event and key what was done outside."""
+    """`calls` counts outside effects by tool, event and key."""
 
     halts: Halts = NOTHING
     calls: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
@@ -99,7 +99,7 @@ class Shop:
         return ChoreographyPlanner(name, goals=goals, external_events=external, reasoner=reasoner, tenant_id=tenant)
 
     def _pair(self) -> ChoreographyPlanner:
-        """Asks two things at once."""
+        """Return a planner with two parallel requests."""
         pair = self._planner("pair", [])
 
         @pair.on_goal("order.pair")

@@ -1,4 +1,4 @@
-"""Files that earlier versions left are brought forward, and every plan in them runs to its right end."""
+"""Files of earlier versions are upgraded, and every plan in them runs to its right end."""
 
 import asyncio
 import re
@@ -70,7 +70,7 @@ def test_every_version_has_its_golden_file() -> None:
 # To their ends
 
 
-async def test_every_plan_that_was_left_comes_to_its_right_end(left: Path) -> None:
+async def test_every_plan_in_a_file_comes_to_its_right_end(left: Path) -> None:
     before = events_of(left)
     shop = Shop()
     async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1), seed="later")) as platform:
@@ -90,12 +90,12 @@ async def test_every_plan_that_was_left_comes_to_its_right_end(left: Path) -> No
         usage = {goal: (await platform.services.store.plans.read_spent(plan.plan_id)) for goal, plan in plans.items()}
     assert {goal: (plan.status, plan.result) for goal, plan in plans.items()} == ENDS
     assert len(answered) == 3
-    # Once each, by the keys that they had before.
+    # Once each, by their earlier keys.
     assert Counter((tool, event) for tool, event, _ in shop.calls) == CALLS_LEFT
     assert set(shop.calls.values()) == {1}
     assert shop.asked.count("order.journalled") == 1, "its first decision is in the journal"
     assert usage["order.journalled"].llm_calls == 2
-    nothing_lost_or_doubled(left, before)
+    assert_no_event_lost_or_doubled(left, before)
 
 
 EVERY_PLAN: dict[str, Any] = {"tenant_id": None, "status": None, "root_plan_id": None, "limit": 99}
@@ -113,7 +113,7 @@ def events_of(path: Path) -> dict[str, EventEnvelope]:
     return {id: EventEnvelope.from_json(body) for id, body in rows(path, "SELECT id, body FROM event")}
 
 
-def nothing_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> None:
+def assert_no_event_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> None:
     after = events_of(path)
     assert before.items() <= after.items()
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
@@ -130,10 +130,10 @@ def nothing_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> Non
         | {"island.reserve": 1}
     )
     spent = rows(path, "SELECT sum(actions) FROM budget WHERE root_plan_id NOT LIKE 'events:%'")
-    assert spent == [(sum(requests.values()) - len(PLOTS),)], "one action for each that a plan asked"
+    assert spent == [(sum(requests.values()) - len(PLOTS),)], "one action for each request of a plan"
 
 
-async def test_what_was_written_down_is_told_what_a_plan_began_with_and_what_a_client_was_answered(left: Path) -> None:
+async def test_an_older_plan_keeps_its_versions_and_an_older_request_its_reply(left: Path) -> None:
     version = rows(left, "PRAGMA user_version")[0][0]
     async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
         plans = [await platform.plan(plan.plan_id) for plan in await platform.plans(status="completed")]
@@ -144,7 +144,7 @@ async def test_what_was_written_down_is_told_what_a_plan_began_with_and_what_a_c
     assert reply["result"] == {"by": "stock"}
 
 
-async def test_what_is_long_over_can_be_removed_from_a_file_of_any_version(left: Path) -> None:
+async def test_ended_plans_can_be_removed_from_a_file_of_any_version(left: Path) -> None:
     async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(days=31))) as platform:
         pruned = await platform.prune()
         assert (pruned.plans, pruned.kept) == (3, 1), "the fourth that is over has a dead letter"
@@ -155,7 +155,7 @@ async def test_what_is_long_over_can_be_removed_from_a_file_of_any_version(left:
 
 
 def shape(path: Path) -> dict[str, Any]:
-    """Everything that SQLite says of the tables and indexes, and how they were made, without spaces and quotes."""
+    """Return the catalogue of tables, indexes and their statements, without spaces and quotes."""
     with closing(sqlite3.connect(path)) as db:
         made = db.execute(
             "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
@@ -175,13 +175,13 @@ def shape(path: Path) -> dict[str, Any]:
     return told
 
 
-def opened_and_closed(path: Path) -> None:
+def open_and_close(path: Path) -> None:
     files.open_writer(path, ALL_FEATURES).close()
 
 
-def test_the_tables_of_a_file_brought_forward_are_those_of_a_new_one(left: Path, tmp_path: Path) -> None:
-    opened_and_closed(left)
-    opened_and_closed(tmp_path / "new.db")
+def test_the_tables_of_an_upgraded_file_are_those_of_a_new_one(left: Path, tmp_path: Path) -> None:
+    open_and_close(left)
+    open_and_close(tmp_path / "new.db")
     found, wanted = shape(left), shape(tmp_path / "new.db")
     assert found.pop("sequences") == {"event", "inbox", "plan"}
     wanted.pop("sequences")
@@ -189,39 +189,39 @@ def test_the_tables_of_a_file_brought_forward_are_those_of_a_new_one(left: Path,
     assert len(found) > 60
 
 
-def test_the_comparison_would_see_an_index_with_another_condition(tmp_path: Path) -> None:
-    opened_and_closed(tmp_path / "one.db")
-    opened_and_closed(tmp_path / "two.db")
+def test_the_comparison_of_tables_sees_another_condition_of_an_index(tmp_path: Path) -> None:
+    open_and_close(tmp_path / "one.db")
+    open_and_close(tmp_path / "two.db")
     with closing(sqlite3.connect(tmp_path / "two.db")) as db:
         db.execute("DROP INDEX inbox_dead")
         db.execute("CREATE INDEX inbox_dead ON inbox (seq) WHERE state = 'done'")
     assert shape(tmp_path / "one.db") != shape(tmp_path / "two.db")
 
 
-def named(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row as it was before an agent of a tenant was named by its key."""
+def without_tenants(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row with the earlier names of agents, before their tenant was part of the key."""
     return tuple(re.sub(r"\b(\w+)@(default|island)\b", r"\1", one) if isinstance(one, str) else one for one in row)
 
 
-def test_bringing_a_file_forward_changes_names_of_agents_and_no_row_of_it(older: Path) -> None:
+def test_an_upgrade_of_a_file_changes_only_the_names_of_agents(older: Path) -> None:
     tables = [name for (name,) in rows(older, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {t: [row[1] for row in rows(older, f"PRAGMA table_info({t})")] for t in tables}
     read = {table: rows(older, f"SELECT {', '.join(columns[table])} FROM {table}") for table in tables}
-    before = {table: sorted(map(named, found)) for table, found in read.items()}
-    opened_and_closed(older)
+    before = {table: sorted(map(without_tenants, found)) for table, found in read.items()}
+    open_and_close(older)
     for table in tables:
-        # Where a row has a `rest`, it is what was its body before.
+        # A row with a `rest` has its former body there.
         has_rest = any(row[1] == "rest" for row in rows(older, f"PRAGMA table_info({table})"))
         names = ["rest" if has_rest and name == "body" else name for name in columns[table]]
         after = rows(older, f"SELECT {', '.join(names)} FROM {table}")
-        assert sorted(map(named, after)) == before[table]
+        assert sorted(map(without_tenants, after)) == before[table]
     times = rows(older, "SELECT abs(time - (julianday(json_extract(body, '$.time')) - 2440587.5) * 86400) FROM event")
     assert max(times) < (0.001,)
 
 
 @pytest.mark.parametrize("broken", ["'{'", "CAST(x'7bff' AS TEXT)"], ids=["no JSON", "no UTF-8"])
-async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forward(older: Path, broken: str) -> None:
-    # From version 2 on an index keeps such a row of an ended plan from being written.
+async def test_a_file_with_an_unreadable_plan_can_be_upgraded(older: Path, broken: str) -> None:
+    # Since version 2 an index makes such a row of an ended plan unwritable.
     status = "completed" if rows(older, "PRAGMA user_version") == [(1,)] else "paused"
     found = rows(older, f"SELECT plan_id FROM plan WHERE status = '{status}' AND plan_id = root_plan_id ORDER BY seq")
     (damaged,), (other,), *_ = found
@@ -244,7 +244,7 @@ async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forwa
 
 
 def statements_of(older: Path) -> int:
-    """BEGIN, the steps, what features lack, the version, COMMIT."""
+    """Return the number of statements: BEGIN, the steps, missing parts of features, the version, COMMIT."""
     version, there = rows(older, "PRAGMA user_version")[0][0], rows(older, "SELECT name FROM sqlite_master")
     names = {name for (name,) in there}
     lacking = [*ALL_FEATURES.missing(names), *ALL_FEATURES.missing_text_indexes(names, make_index)]
@@ -252,7 +252,7 @@ def statements_of(older: Path) -> int:
 
 
 class Failing(Connection):
-    """Breaks at its n-th statement that writes."""
+    """Fails at its n-th writing statement."""
 
     left = 0
 
@@ -264,7 +264,7 @@ class Failing(Connection):
         return super().execute(sql, *parameters)
 
 
-def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
+def test_a_file_stays_unchanged_by_an_upgrade_with_an_error_at_any_statement(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, count = dump(older), statements_of(older)
@@ -275,7 +275,7 @@ def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
                 files.open_writer(older, ALL_FEATURES)
             assert Failing.left == 0
     assert dump(older) == before
-    opened_and_closed(older)
+    open_and_close(older)
     assert rows(older, "PRAGMA user_version") == [(VERSION,)]
 
 
@@ -305,28 +305,28 @@ files.open_writer(Path(sys.argv[1]), ALL_FEATURES)
 """
 
 
-def test_a_file_stays_what_it_was_when_its_process_is_killed_on_the_way(older: Path) -> None:
+def test_a_file_stays_unchanged_by_a_killed_upgrade(older: Path) -> None:
     before, count = dump(older), statements_of(older)
-    # The way of the oldest file holds those of the others.
+    # The upgrade of the oldest file contains those of the others.
     between = range(4, count - 2, 7) if older in (OLDER[0], OLDER[-1]) else ()
     for position in (2, *between, count - 2, count - 1, count):
         command = [sys.executable, "-c", KILLED, str(older), str(position)]
         assert subprocess.run(command, check=False).returncode == -9, position
         assert dump(older) == before, position
-    opened_and_closed(older)
+    open_and_close(older)
     assert rows(older, "PRAGMA integrity_check") == [("ok",)]
     assert rows(older, "PRAGMA user_version") == [(VERSION,)]
 
 
-def test_looking_at_an_older_file_says_what_to_do_and_changes_nothing(older: Path) -> None:
+def test_reading_an_older_file_is_refused_with_a_cure_and_changes_nothing(older: Path) -> None:
     before = older.read_bytes()
     with pytest.raises(ConfigError, match="start the platform on it once, which brings it forward"):
         files.open_reader(older)
     assert older.read_bytes() == before
 
 
-def test_what_an_older_version_left_belongs_to_whom_it_belonged(older: Path) -> None:
-    opened_and_closed(older)
+def test_rows_of_an_older_version_keep_their_owners(older: Path) -> None:
+    open_and_close(older)
     assert set(rows(older, "SELECT tenant, user_id FROM plan")) == {("default", "local"), ("island", "ann")}
     assert rows(older, "SELECT count(*) FROM plan WHERE user_id <> json_extract(body, '$.lineage.user_id')") == [(0,)]
     kept = "status = 'open' OR kind = 'client' OR group_id IS NOT NULL"

@@ -1,4 +1,4 @@
-"""What a file holds, and what an earlier version left in a database, goes on in PostgreSQL to its right end."""
+"""A file moved to PostgreSQL, and a database of an earlier version, continue to their right end."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def url(postgres: Server) -> str:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file in which work is in every situation in which it can be at rest."""
+    """Return a file with work in every possible situation of rest."""
     return Path(shutil.copy(GOLDEN[-1], tmp_path / "store.db"))
 
 
@@ -56,7 +56,7 @@ def rows(url: str, query: str) -> list[tuple[Any, ...]]:
 
 
 async def comes_to_its_end(url: str) -> None:
-    """Every plan goes on from where it was."""
+    """Run every plan from its state to its end."""
     shop = Shop()
     async with Platform(url, clock=VirtualClock(START + timedelta(hours=1), seed="later")) as platform:
         await platform.start(*shop.main_agents(), shop.evening(), shop.island())
@@ -81,7 +81,7 @@ async def comes_to_its_end(url: str) -> None:
     assert reply["result"] == {"by": "stock"}
 
 
-async def test_a_store_that_was_moved_out_of_its_file_goes_on_in_the_database(file: Path, url: str) -> None:
+async def test_a_store_moved_out_of_its_file_continues_in_the_database(file: Path, url: str) -> None:
     before = dump(file)
     run = soorma("db", "move", str(file), owners(url), "--json")
     assert run.exit_code == 0, run.output
@@ -95,7 +95,7 @@ async def test_a_store_that_was_moved_out_of_its_file_goes_on_in_the_database(fi
     assert rows(url, f"SELECT count(*) > 0 FROM event WHERE seq > {highest[0]}") == [(True,)]
 
 
-# Dumps that earlier versions left
+# Dumps of earlier versions
 
 
 def test_every_version_has_its_golden_dump() -> None:
@@ -104,7 +104,7 @@ def test_every_version_has_its_golden_dump() -> None:
 
 @pytest.fixture(params=DUMPS, ids=lambda path: path.stem)
 def left(request: pytest.FixtureRequest, postgres: Server) -> str:
-    """A database that a dump was loaded into, and that was brought forward."""
+    """Load a dump into a database, and upgrade it."""
     name = f"golden_{request.param.stem}_{next(NUMBERS)}"
     postgres.execute(f"CREATE DATABASE {name}")
     with psycopg.connect(postgres.url(name), autocommit=True) as db:
@@ -118,13 +118,13 @@ async def test_every_plan_in_a_dump_comes_to_its_right_end(left: str) -> None:
     await comes_to_its_end(left)
 
 
-def test_the_tables_of_a_dump_brought_forward_are_those_of_a_new_database(left: str, url: str) -> None:
+def test_the_tables_of_an_upgraded_dump_are_those_of_a_new_database(left: str, url: str) -> None:
     assert shape(left) == shape(url)
     assert len(shape(url)) > 300
 
 
 def shape(url: str) -> set[tuple[Any, ...]]:
-    """Everything that the catalogue says of columns, indexes, constraints, functions and policies."""
+    """Return the catalogue of columns, indexes, constraints, functions and policies."""
     return {
         row
         for query in (
@@ -143,12 +143,10 @@ def shape(url: str) -> set[tuple[Any, ...]]:
     }
 
 
-# Moving
+# Moves
 
 
-async def test_what_is_remembered_is_moved_with_its_words_and_no_number_is_given_again(
-    tmp_path: Path, url: str
-) -> None:
+async def test_knowledge_is_moved_with_its_search_words_and_no_number_is_reused(tmp_path: Path, url: str) -> None:
     texts = {f"k{n}": f"note {n} of {'cats' if n % 3 else 'dogs and cats cats'} \0 x" for n in range(8)}
     async with Platform(f"sqlite:///{tmp_path}/store.db") as platform:
         for key, text in texts.items():
@@ -162,10 +160,10 @@ async def test_what_is_remembered_is_moved_with_its_words_and_no_number_is_given
         assert [memo.key for memo in await platform.memory.search_knowledge("cats")] == found
         assert {memo.key for memo in await platform.memory.search_knowledge(tags=["even"])} == tagged
         await platform.memory.store_knowledge("a ninth", key="k9")
-    assert rows(url, "SELECT max(seq) FROM memo") == [(9,)], "8 was given to what is gone"
+    assert rows(url, "SELECT max(seq) FROM memo") == [(9,)], "8 was the number of a deleted memo"
 
 
-def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path, url: str, tmp_path: Path) -> None:
+def test_an_impossible_move_is_refused_and_changes_neither_store(file: Path, url: str, tmp_path: Path) -> None:
     assert soorma("db", "move", str(file), "sqlite:///other.db").exit_code == 1
     assert "no store at" in soorma("db", "move", str(tmp_path / "none.db"), owners(url)).output
     assert not (tmp_path / "none.db.owner").exists()
@@ -176,7 +174,7 @@ def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path
         run = soorma("db", "move", str(file), owners(url))
         assert (run.exit_code, "not empty: its table 'store'" in run.output) == (1, True), run.output
         db.execute("DELETE FROM soorma.store")
-        # A server that changes what it is given.
+        # A server with a change of inserted values.
         db.execute(
             "CREATE FUNCTION soorma.spoil() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN NEW.version := NEW.version + 1; RETURN NEW; END $$"
@@ -194,7 +192,7 @@ def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path
 # The schema
 
 
-async def test_a_database_is_made_once_and_brought_forward_only_by_who_says_so(postgres: Server) -> None:
+async def test_a_database_is_created_once_and_upgraded_only_by_command(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE to_be_made")
     url = postgres.url("to_be_made")
     assert f"created with schema {VERSION}" in soorma("db", "upgrade", "--store", url).output
@@ -207,14 +205,14 @@ async def test_a_database_is_made_once_and_brought_forward_only_by_who_says_so(p
     assert (run.exit_code, "written by a newer version" in run.output) == (1, True)
 
 
-def test_of_several_who_make_a_database_at_once_one_does_it(postgres: Server) -> None:
+def test_of_several_parallel_creations_of_a_database_one_takes_effect(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE made_at_once")
     with ThreadPoolExecutor() as pool:
         done = list(pool.map(upkeep.upgrade, [postgres.url("made_at_once")] * 3, [ALL_FEATURES] * 3))
     assert sorted(done) == [(0, VERSION), (VERSION, VERSION), (VERSION, VERSION)]
 
 
-async def test_nobody_may_be_at_work_while_a_schema_is_brought_forward(postgres: Server) -> None:
+async def test_an_upgrade_beside_an_open_store_is_refused(postgres: Server) -> None:
     url = postgres.database()
     store = PostgresStore(url, ALL_FEATURES)
     await store.open(START)
@@ -234,7 +232,7 @@ def at_version(url: str, version: int) -> None:
 
 
 @pytest.mark.parametrize("golden", [GOLDEN[0], GOLDEN[-1]], ids=lambda path: path.stem)
-def test_a_file_is_brought_forward_by_who_says_so_too(golden: Path, tmp_path: Path) -> None:
+def test_a_file_is_upgraded_by_command(golden: Path, tmp_path: Path) -> None:
     file = Path(shutil.copy(golden, tmp_path / "store.db"))
     before, told = int(golden.stem[1:]), soorma("db", "upgrade", "--store", f"sqlite:///{file}", "--json")
     assert json.loads(told.stdout) == {"store": f"sqlite:///{file}", "from": before, "to": VERSION}

@@ -1,6 +1,6 @@
-"""What is written to a store, told by the store itself: every change of a plan and of an expectation, in order.
+"""Every change of a plan and of an expectation, in order, recorded by the store itself.
 
-A look at the tables shows what is; triggers show what has been in between, in the same transaction.
+Tables show the present state; triggers record the states in between, in the same transaction.
 """
 
 import json
@@ -28,8 +28,8 @@ END;
 """
 
 
-def audited(path: Path) -> None:
-    """From now on, whatever is written to this store is told."""
+def install_audit(path: Path) -> None:
+    """Record all later writes to this store."""
     db = sqlite3.connect(path)
     db.executescript(_TRIGGERS)
     db.close()
@@ -40,7 +40,7 @@ _FOR_PEOPLE = "kind IN ('wait', 'gate', 'doubt')"
 
 @dataclass(frozen=True)
 class Change:
-    """Of a plan (the values are its versions) or of an expectation (they are its recorded answers)."""
+    """A change of a plan (the values are its versions) or of an expectation (they are its recorded answers)."""
 
     what: str
     id: str
@@ -51,7 +51,7 @@ class Change:
 
 
 class Audit:
-    """Reads what is committed, beside whoever owns the file."""
+    """Reads committed rows, beside the owner of the file."""
 
     def __init__(self, path: Path) -> None:
         self._db: Any = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
@@ -79,7 +79,7 @@ class Audit:
         return self.bodies("SELECT body FROM plan ORDER BY seq")
 
     def waits(self) -> list[str]:
-        """Every question that people were ever asked."""
+        """Return every question ever asked of people."""
         return self.column(f"SELECT id FROM expectation WHERE {_FOR_PEOPLE} ORDER BY opened_at, id")
 
     def open_waits(self) -> list[str]:

@@ -5,5 +5,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """What these tests do to a platform fills pages with its warnings."""
+    """Silence the warnings of a disturbed platform; they fill pages."""
     caplog.set_level(logging.CRITICAL, logger="soorma_ai")

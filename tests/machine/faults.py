@@ -1,4 +1,4 @@
-"""A store and a bus that do not say the truth about what they did, round real ones."""
+"""A store and a bus with false reports of their effects, around real ones."""
 
 import asyncio
 import random
@@ -15,14 +15,41 @@ from soorma_ai.kernel.ports import Brought, Bus, Clock, Store, StoredEvent, Stor
 
 T = TypeVar("T")
 
-# Everything else that a store does writes.
-# fmt: off
-_READS = frozenset({
-    "agents", "backlog", "state", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
-    "expectation", "expectations", "goal_of", "journal", "all_events", "live_events",
-    "find_met", "next_due", "count_pending", "plan", "plans", "read_spent", "plan_status", "steps", "steps_at",
-    "sub_tasks", "sub_tasks_later", "task", "task_expectations", "tenant_stats", "unsent",
-})
+# All other methods of a store write.
+_READS = frozenset(
+    {
+        "agents",
+        "backlog",
+        "state",
+        "cancellation",
+        "dead_letter",
+        "dead_letters",
+        "decisions",
+        "event",
+        "events",
+        "expectation",
+        "expectations",
+        "goal_of",
+        "journal",
+        "all_events",
+        "live_events",
+        "find_met",
+        "next_due",
+        "count_pending",
+        "plan",
+        "plans",
+        "read_spent",
+        "plan_status",
+        "steps",
+        "steps_at",
+        "sub_tasks",
+        "sub_tasks_later",
+        "task",
+        "task_expectations",
+        "tenant_stats",
+        "unsent",
+    }
+)
 # fmt: on
 _NOT_COUNTED = frozenset({"open", "close", "deliver", "name", "features"})
 
@@ -34,7 +61,7 @@ def _unless_silent(call: Callable[[T], None]) -> Callable[[T], None]:
 
 
 class Fault(Enum):
-    """What can become of a write that is reported as failed. Its caller cannot tell these apart."""
+    """The effects of a write reported as failed. Its caller cannot tell them apart."""
 
     NOT_MADE = "not made"
     MADE = "made"
@@ -43,7 +70,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class StoreFault:
-    """The n-th write, from 1, is reported as failed."""
+    """Reports the n-th write, from 1, as failed."""
 
     position: int
     what: Fault
@@ -88,7 +115,7 @@ class FaultyStore:
 
 @dataclass(frozen=True)
 class FaultyPart:
-    """The methods of one port; those that write are called by `write`."""
+    """The methods of one port; the writing ones are called by `write`."""
 
     part: Any
     write: Callable[..., Awaitable[Any]]
@@ -99,7 +126,7 @@ class FaultyPart:
 
 
 class Way(Enum):
-    """What can become of one publish."""
+    """The outcomes of one publish."""
 
     GOOD = "delivered"
     DENIED = "delivered, and reported as failed"
@@ -115,7 +142,7 @@ LONGEST_DELAY = 40.0
 
 
 class FaultyBus:
-    """What it does with each publish is drawn by `seed` from `ways`. `took` counts."""
+    """Treats each publish in a way drawn by `seed` from `ways`. `took` counts."""
 
     is_broker = True
 
@@ -167,7 +194,7 @@ class FaultyBus:
         task.add_done_callback(self._late.discard)
 
     async def _deliver(self, seconds: float, rows: Sequence[StoredEvent]) -> None:
-        """A bus that took something brings it until it is acknowledged."""
+        """Deliver until acknowledged, as a bus does after taking an event."""
         await self._clock.sleep(seconds)
         while True:
             try:

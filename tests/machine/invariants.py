@@ -1,4 +1,4 @@
-"""What holds at every moment, whatever happened before. Each check yields what it found to be wrong."""
+"""The invariants of every moment. Each check yields the faults it finds."""
 
 import json
 from collections import Counter
@@ -16,7 +16,7 @@ from soorma_ai.kernel.rules.waits.wakeups import STRANDED
 FINAL = tuple(str(status) for status in PlanStatus if status.is_final)
 BY_MODEL = ("orders", "buyer")
 PLANNERS = (*BY_MODEL, "clerk")
-# How a plan may end that does not complete. Whatever else ends one is a bug.
+# The allowed ends of a plan, beside completion. Any other end is a bug.
 REASONS = ("limit_exceeded", "cancelled", "spent", "unknown_event")
 
 LEGAL = {status: {row[status] for row in TABLE.values() if status in row} for status in PlanStatus}
@@ -24,22 +24,22 @@ LEGAL = {status: {row[status] for row in TABLE.values() if status in row} for st
 
 @dataclass
 class Known:
-    """What the outside knows that no table tells."""
+    """Facts known outside and missing in the tables."""
 
     world: World
     submitted: dict[str, str] = field(default_factory=dict[str, str])  # plan id -> goal's event id
-    forged: set[str] = field(default_factory=set[str])  # ids of events that nobody of ours sent
+    forged: set[str] = field(default_factory=set[str])  # ids of events sent by no agent of ours
     accepted: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # wait id -> answer ids
 
 
 Check = Callable[[Audit, Known], Iterator[str]]
 
 
-def broken(audit: Audit, known: Known) -> list[str]:
+def find_faults(audit: Audit, known: Known) -> list[str]:
     return [wrong for check in CHECKS for wrong in check(audit, known)]
 
 
-def nothing_outside_was_done_wrongly(audit: Audit, known: Known) -> Iterator[str]:
+def every_outside_effect_was_right(audit: Audit, known: Known) -> Iterator[str]:
     yield from known.world.wrongs
 
 
@@ -79,7 +79,7 @@ def a_held_request_is_published_only_as_it_was_approved(audit: Audit, known: Kno
         yield f"{plan_id} published {data} {count} times more than people approved"
 
 
-def what_must_not_be_repeated_is_repeated_only_on_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
+def an_unrepeatable_call_is_repeated_only_on_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
     for event_id, runs in known.world.runs_of_once.items():
         (not_done,) = audit.column(
             "SELECT count(*) FROM expectation WHERE kind = 'doubt' AND json_extract(body, '$.task_id') = ? "
@@ -105,7 +105,7 @@ def an_answer_counts_once(audit: Audit, known: Known) -> Iterator[str]:
             yield f"the answer to {wait_id} was late, and counted"
 
 
-def what_is_closed_stays_as_it_was_closed(audit: Audit, known: Known) -> Iterator[str]:
+def a_closed_expectation_never_changes(audit: Audit, known: Known) -> Iterator[str]:
     for change in audit.changes():
         if change.what == "expectation" and change.old_status != "open":
             yield f"expectation {change.id} was {change.old_status} and became {change.new_status}"
@@ -123,7 +123,7 @@ def a_plan_moves_by_the_table_one_version_at_a_time(audit: Audit, known: Known) 
         if old.is_final:
             yield f"plan {change.id} was {old} and changed"
         if new is not old and new not in LEGAL[old]:
-            # A handler may pass through 'running' on its way; one transaction shows its two ends.
+            # A handler may pass through 'running' on its way; one transaction shows its first and last state only.
             if old is PlanStatus.PAUSED and new in LEGAL[PlanStatus.RUNNING]:
                 continue
             yield f"plan {change.id} went from {old} to {new}"
@@ -161,7 +161,7 @@ def limits_hold(audit: Audit, known: Known) -> Iterator[str]:
             yield f"the model was asked {calls} times about order {order}"
 
 
-def a_plan_that_ended_has_told_so_once_and_waits_for_nothing(audit: Audit, known: Known) -> Iterator[str]:
+def an_ended_plan_has_one_reply_and_no_open_waits(audit: Audit, known: Known) -> Iterator[str]:
     events = audit.events()
     for plan in audit.plans():
         plan_id, is_final = plan["plan_id"], plan["status"] in FINAL
@@ -199,13 +199,13 @@ def a_completed_plan_went_its_whole_route(audit: Audit, known: Known) -> Iterato
             yield f"plan {plan['plan_id']} completed after {decided}; its route was {wanted}"
 
 
-def a_plan_that_paused_goes_on_with_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
+def a_paused_plan_continues_with_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
     for plan in audit.plans():
         if plan["status"] == "completed" and plan["agent"] not in BY_MODEL and plan["result"]["ribbon"] is None:
             yield f"plan {plan['plan_id']} was completed, and nobody had chosen"
 
 
-def every_live_plan_has_something_that_moves_it(audit: Audit, known: Known) -> Iterator[str]:
+def every_live_plan_has_a_cause_to_continue(audit: Audit, known: Known) -> Iterator[str]:
     for plan in audit.plans():
         if plan["status"] not in FINAL and not _is_on_its_way(audit, plan["plan_id"]) and not _is_awaited(audit, plan):
             yield f"plan {plan['plan_id']} is {plan['status']}, and nothing will ever move it"
@@ -229,7 +229,7 @@ def a_request_is_answered_once(audit: Audit, known: Known) -> Iterator[str]:
             yield f"{agent} answered {request_id} {count} times"
 
 
-def every_task_has_something_that_moves_it(audit: Audit, known: Known) -> Iterator[str]:
+def every_task_has_a_cause_to_continue(audit: Audit, known: Known) -> Iterator[str]:
     tasks = set(audit.rows("SELECT agent, task_id FROM task"))
     timers = set(audit.column("SELECT id FROM timer"))
     waits = audit.rows(
@@ -251,7 +251,7 @@ def every_task_has_something_that_moves_it(audit: Audit, known: Known) -> Iterat
             yield f"task {task_id} of {agent} has ended and still waits for {wait_id}"
 
 
-def a_task_counts_what_its_rows_say(audit: Audit, known: Known) -> Iterator[str]:
+def a_task_counts_its_rows(audit: Audit, known: Known) -> Iterator[str]:
     statuses = "SELECT json_extract(body, '$.status'), json_extract(body, '$.parallel_group_id') FROM sub_task"
     for task in audit.bodies("SELECT body FROM task"):
         parts = audit.rows(f"{statuses} WHERE agent = ? AND task_id = ?", task["agent"], task["task_id"])
@@ -288,30 +288,30 @@ def the_file_is_sound(audit: Audit, known: Known) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (
-    nothing_outside_was_done_wrongly,
+    every_outside_effect_was_right,
     every_request_fits_its_receivers_schema,
     a_held_request_is_published_only_as_it_was_approved,
-    what_must_not_be_repeated_is_repeated_only_on_a_persons_word,
+    an_unrepeatable_call_is_repeated_only_on_a_persons_word,
     an_answer_counts_once,
-    what_is_closed_stays_as_it_was_closed,
+    a_closed_expectation_never_changes,
     a_plan_moves_by_the_table_one_version_at_a_time,
     steps_and_events_are_whole,
     limits_hold,
-    a_plan_that_ended_has_told_so_once_and_waits_for_nothing,
+    an_ended_plan_has_one_reply_and_no_open_waits,
     a_completed_plan_went_its_whole_route,
-    a_plan_that_paused_goes_on_with_a_persons_word,
-    every_live_plan_has_something_that_moves_it,
+    a_paused_plan_continues_with_a_persons_word,
+    every_live_plan_has_a_cause_to_continue,
     a_request_is_answered_once,
-    every_task_has_something_that_moves_it,
-    a_task_counts_what_its_rows_say,
+    every_task_has_a_cause_to_continue,
+    a_task_counts_its_rows,
     the_sweeper_finds_nothing,
     queues_have_heads,
     the_file_is_sound,
 )
 
 
-def unfinished(audit: Audit, known: Known) -> list[str]:
-    """At the very end: what did not come to its end."""
+def find_unfinished(audit: Audit, known: Known) -> list[str]:
+    """At the very end: return the unfinished work."""
     plans = {plan["plan_id"]: plan for plan in audit.plans()}
     live = [f"{plan_id} is {plan['status']}" for plan_id, plan in plans.items() if plan["status"] not in FINAL]
     never = [f"{plan_id} never began" for plan_id in known.submitted if plan_id not in plans]
@@ -322,7 +322,7 @@ def unfinished(audit: Audit, known: Known) -> list[str]:
 
 
 def _requests(audit: Audit) -> list[dict[str, Any]]:
-    """Goals of the outside included."""
+    """Return requests, including goals from outside."""
     return [event for event in audit.events() if event["topic"] == "action-requests" and event["type"] != GOAL]
 
 
@@ -346,7 +346,7 @@ def _is_unsent(audit: Audit, event_id: str) -> bool:
 
 
 def _is_awaited(audit: Audit, plan: dict[str, Any]) -> bool:
-    """It waits for something, until a deadline for which there is a timer."""
+    """Tell whether the plan waits for something, until a deadline with a timer."""
     plan_id = plan["plan_id"]
     waits = audit.column("SELECT id FROM expectation WHERE plan_id = ? AND status = 'open'", plan_id)
     timers = set(audit.column("SELECT id FROM timer"))

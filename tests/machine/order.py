@@ -1,4 +1,4 @@
-"""One order, from its goal to its end: a tool, a gate with the tool behind it, a question; and what is left of it."""
+"""One order from its goal to its end: a tool, a gate before another tool, a question; and its final state."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from machine.audit import Audit
-from machine.invariants import FINAL, Known, broken
+from machine.invariants import FINAL, Known, find_faults
 from machine.shop import Shop, Wrap, as_they_are
 from machine.world import GOAL, agents
 from soorma_ai import Platform
@@ -25,7 +25,7 @@ PATIENCE = timedelta(minutes=20)
 
 @dataclass(frozen=True)
 class End:
-    """What must be the same whatever happened on the way; no moments."""
+    """The state that must be the same after any disturbance; no moments."""
 
     plan: str
     steps: tuple[str, ...]
@@ -37,7 +37,7 @@ class End:
 
 @dataclass(frozen=True)
 class Run:
-    """`wrong` are invariants that do not hold; `asked` how often the model was asked its most frequent question."""
+    """`wrong` are broken invariants; `asked` is the count of the model's most frequent question."""
 
     end: End
     wrong: tuple[str, ...]
@@ -46,7 +46,7 @@ class Run:
 
 
 def pursue(path: Path, wrap: Wrap = as_they_are) -> Run:
-    """People and clients who get no answer say again what they said, under the same key."""
+    """Pursue one order; people and clients without a reply repeat their call, under the same key."""
     shop = Shop(path, wrap=wrap)
     try:
         began = shop.clock.now()
@@ -55,7 +55,7 @@ def pursue(path: Path, wrap: Wrap = as_they_are) -> Run:
         known = Known(shop.world, {plan.plan_id: plan.goal_id})
         while not _is_over(shop.audit) and shop.clock.now() - began < PATIENCE:
             _go_on(shop)
-        wrong = broken(shop.audit, known)
+        wrong = find_faults(shop.audit, known)
         asked = max(shop.world.asked.values(), default=0)
         return Run(_end(shop), tuple(wrong), asked, shop.clock.now() - began)
     finally:
@@ -63,7 +63,7 @@ def pursue(path: Path, wrap: Wrap = as_they_are) -> Run:
 
 
 def _go_on(shop: Shop) -> None:
-    """Answer what is asked; else a short pause, and if that moves nothing, a lease's length."""
+    """Answer open questions; else a short pause, and without progress the length of a lease."""
     shop.settle()
     waits = shop.audit.open_waits()
     for wait_id in waits:

@@ -1,4 +1,4 @@
-"""Bugs that a store could have, planted, so that the proofs can be seen to find them."""
+"""Planted bugs of a store, to prove the proofs."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from soorma_ai.kernel.sql.parts import SqlQueue
 
 
 class LeavesThingsOpen(SqlQueue):
-    """A plan that ends closes nothing that it waits for."""
+    """Ends a plan and leaves its expectations open."""
 
     async def commit(self, work: Work, now: datetime) -> None:
         ends = any(isinstance(effect, SavePlan) and effect.plan.status.is_final for effect in work.effects)
@@ -22,7 +22,7 @@ class LeavesThingsOpen(SqlQueue):
 
 
 class CountsNoActions(SqlQueue):
-    """What is published is not charged."""
+    """Publishes without charging the budget."""
 
     async def commit(self, work: Work, now: datetime) -> None:
         kept = tuple(effect for effect in work.effects if not isinstance(effect, Spend))
@@ -30,7 +30,7 @@ class CountsNoActions(SqlQueue):
 
 
 class BeginsUnseen(SqlQueue):
-    """That a handler begins which must not run twice is not on disk."""
+    """Runs a call unsafe to repeat without a record of its begin on disk."""
 
     async def begin(self, delivery: Delivery) -> None:
         return

@@ -1,4 +1,4 @@
-"""An event loop that knows when nothing goes on by itself any more."""
+"""An event loop with a signal for the moment all tasks wait."""
 
 import asyncio
 import selectors
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class _Selector(selectors.DefaultSelector):
-    """A loop that has nothing to do asks its selector to wait; instead of that, whoever listens is told."""
+    """A selector with a callback: an idle loop asks its selector to wait, and the callback runs instead."""
 
     would_wait: Callable[[], None] | None = None
 
@@ -21,7 +21,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class Stuck(AssertionError):
-    """Something waits for what nobody will bring."""
+    """Raised for a wait without a possible end."""
 
 
 class QuietLoop:
@@ -30,7 +30,7 @@ class QuietLoop:
         self._loop = asyncio.SelectorEventLoop(self._selector)
 
     def settle(self) -> None:
-        """Until everything waits for something from outside, or for the clock."""
+        """Run until all tasks wait for the outside, or for the clock."""
         self._run(until=None)
 
     def steps(self, count: int) -> None:
@@ -39,7 +39,7 @@ class QuietLoop:
             self._loop.run_forever()
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Raises Stuck when it cannot come to its end."""
+        """Run a coroutine to its end. Raise Stuck if it cannot end."""
         task = self._loop.create_task(work)
         self._run(until=task)
         if not task.done():
@@ -49,11 +49,11 @@ class QuietLoop:
         return task.result()
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """What needs other threads: it is waited for in real time."""
+        """Run a coroutine with work in other threads, and wait in real time."""
         return self._loop.run_until_complete(work)
 
     def abandon(self) -> None:
-        """Cancel everything, wherever it is, and what it still tries then."""
+        """Cancel all tasks, and the work they still try then."""
         while tasks := asyncio.all_tasks(self._loop):
             for task in tasks:
                 task.add_done_callback(lambda task: task.cancelled() or task.exception())

@@ -1,6 +1,6 @@
-"""What may happen to a platform, in any order; after every step all invariants are looked at.
+"""The possible happenings of a platform, in any order; all invariants are checked after every step.
 
-A new thing that may happen is a new `@rule`; what must hold is a new check in `invariants`.
+A new happening is a new `@rule`; a new invariant is a new check in `invariants`.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from machine.invariants import Known, broken, unfinished
+from machine.invariants import Known, find_faults, find_unfinished
 from machine.shop import Shop
 from machine.stores import kind_of_store
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
@@ -69,7 +69,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(pick=PICK, count=st.integers(1, 12))
     def duplicate(self, pick: int, count: int) -> None:
-        """Events that were sent come again, the other way round, whenever that was."""
+        """Sent events come again, in reverse, however old."""
         sent = self.shop.audit.column(
             "SELECT body FROM event WHERE seq NOT IN (SELECT event_seq FROM outbox) ORDER BY seq DESC"
         )
@@ -78,7 +78,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(commits=st.integers(0, 15), keeps_last=st.booleans(), at_work=st.booleans())
     def doom(self, commits: int, keeps_last: bool, at_work: bool) -> None:
-        """The process will die at one of its next commits, which may come only with what happens next."""
+        """The process will die at one of its next commits, perhaps only during a later step."""
         self.shop.store.die_after(commits, keeps_last=keeps_last)
         if at_work:
             self.shop.settle()
@@ -90,7 +90,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(away=AWAY)
     def restart(self, away: tuple[str, ...]) -> None:
-        """Somebody leaves, or comes back."""
+        """Agents leave, or return."""
         if not self.shop.store.is_dead:
             self.shop.restart(away=away)
 
@@ -103,8 +103,8 @@ class Machine(RuleBasedStateMachine):
         self.shop.starve(timedelta(seconds=seconds))
 
     @rule(pick=PICK, said=st.sampled_from(["yes", "yes", "no", "edit"]))
-    def answer_what_is_asked(self, pick: int, said: str) -> None:
-        """Two people at the same moment."""
+    def answer_an_open_question(self, pick: int, said: str) -> None:
+        """Two people answer at the same moment."""
         self.shop.settle()
         waits = self.shop.audit.open_waits()
         if waits:
@@ -112,8 +112,8 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.shop.audit.waits())
     @rule(pick=PICK, said=ANSWERS)
-    def answer_whatever_was_asked(self, pick: int, said: str) -> None:
-        """Now, again, or when it is long over."""
+    def answer_any_question(self, pick: int, said: str) -> None:
+        """Answer a question again, or long after its end."""
         waits = self.shop.audit.waits()
         self._answer(waits[pick % len(waits)], said, 1)
 
@@ -129,7 +129,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(order=st.integers(1, ORDERS), slot=st.sampled_from(["morning", 5]))
     def come_from_outside(self, order: int, slot: str | int) -> None:
-        """Perhaps before anybody waits for it, or before there is such an order."""
+        """Publish an event, perhaps before its expectation, or before the order exists."""
         self.count += 1
         key = f"outside {self.count}"
         data = {"order": order, "slot": slot}
@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def forge_a_request(self) -> None:
-        """Nobody checked it before it was sent."""
+        """Publish a request without any check."""
         self._publish_forged(
             source="burglar", type="payment.charge.requested", topic="action-requests", data={"amount": "all"}
         )
@@ -173,7 +173,7 @@ class Machine(RuleBasedStateMachine):
     def everything_holds(self) -> None:
         if self.shop.store.is_dead:
             self.shop.crash()
-        self._must_be([] if self.is_broken else broken(self.shop.audit, self.known))
+        self._must_be([] if self.is_broken else find_faults(self.shop.audit, self.known))
 
     def teardown(self) -> None:
         try:
@@ -188,14 +188,14 @@ class Machine(RuleBasedStateMachine):
         self.shop.settle()
         for _ in range(3):
             self.shop.advance(PLAN_LASTS / 2)
-        self._must_be(broken(self.shop.audit, self.known) + unfinished(self.shop.audit, self.known))
+        self._must_be(find_faults(self.shop.audit, self.known) + find_unfinished(self.shop.audit, self.known))
 
     def _must_be(self, wrong: list[str]) -> None:
         self.is_broken = bool(wrong)
         assert not wrong, "\n".join(wrong)
 
     def _submit(self, order: int, route: list[str]) -> None:
-        """The same order again is the same goal, whatever route is given then."""
+        """Submit a goal. The same order again is the same goal, whatever its route."""
         key = f"order {order}"
         known = [goal for goal in self.shop.audit.events() if goal["type"] == GOAL and goal["data"]["order"] == order]
         data = known[0]["data"] if known else {"order": order, "route": route}
@@ -226,14 +226,15 @@ class Machine(RuleBasedStateMachine):
 
 
 def histories(machine: type[Machine], which: int, how: settings) -> None:
-    """Tries as many as `how` says; which ones, its number `which` says alone. Raises what the first bad one did."""
+    """Try the number of histories of `how`, chosen by the number `which` alone. Raise the failure of the first bad
+    one."""
     chosen = seed(which)(type(machine.__name__, (machine,), {}))
     every = settings(how, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
     run_state_machine_as_test(chosen, settings=every)
 
 
 def _answer_of(kind: str, said: str) -> tuple[dict[str, Any], str | None]:
-    """Payload and decision: what fits a gate, a doubt, or a question in words, and what fits none."""
+    """Return payload and decision: fit for a gate, a doubt or a question in words, or fit for none."""
     match kind, said:
         case "doubt", "yes" | "edit":
             return {"outcome": "not_done"}, None

@@ -1,6 +1,7 @@
-"""Stores on a PostgreSQL server that run where they are called, and can die at any commit; and what is written to them.
+"""Stores on a PostgreSQL server, run in the thread of their caller and mortal at any commit; and the audit of their
+writes.
 
-No other thread has a say: what is asked for in one turn of the loop is one group, as it is of the writer's thread.
+No other thread has a say: calls of one turn of the loop form one group, as in the writer's thread.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
-# Whoever looks into the tables reads `body` of those that keep a rest as a column, too.
+# Readers of the tables also see `body` as a column of tables with a rest.
 _AUDITED = """
     CREATE SCHEMA audit;
     CREATE TABLE audit.row_change (
@@ -83,7 +84,7 @@ class ServerAudit(Audit):
         return self._db.execute(spell(query).encode(), values or None).fetchall()
 
     def damage(self) -> list[str]:
-        """A server looks after its files by itself."""
+        """Report no damage: a server looks after its files by itself."""
         return []
 
     def close(self) -> None:
@@ -91,7 +92,7 @@ class ServerAudit(Audit):
 
 
 class OneThreadConnection(Connection):
-    """Asks and tells hands where it is."""
+    """Calls back in the thread of the loop."""
 
     def wait_for_loop(self, call: Callable[[], object]) -> None:
         call()
@@ -104,7 +105,7 @@ class OneThreadConnection(Connection):
 
 
 class Turns:
-    """Works in a turn of the loop, in the place of a thread."""
+    """Works in a turn of the loop, instead of a thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
         self._loop = loop
@@ -121,7 +122,7 @@ class Turns:
 
 
 class MortalWriter(PostgresWriter):
-    """What is dead stores nothing more, and answers nobody. See `stores.OneThreadDatabase`."""
+    """Once dead, stores and answers nothing. See `stores.OneThreadDatabase`."""
 
     is_dead = False
     commits_left: int | None = None
@@ -157,8 +158,8 @@ class MortalWriter(PostgresWriter):
 
 
 class OneThreadServerDatabase(Database):
-    """No thread listens, since there is one process. It counts as having been looked for twice when another is opened,
-    so that what it held is voided then."""
+    """A database without a listening thread, since there is one process. It counts as missed twice at the opening of
+    the next one, so its leases are voided then."""
 
     mortal: MortalWriter
 
@@ -181,7 +182,7 @@ class OneThreadServerDatabase(Database):
         self._reader.close()
 
     async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
-        await asyncio.sleep(0)  # as a change of threads does
+        await asyncio.sleep(0)  # like a change of threads
         if self.mortal.is_dead:
             await asyncio.get_running_loop().create_future()
         return _once(self._reader, query, acting)
@@ -195,8 +196,8 @@ class OneThreadServerStore(PostgresStore):
 
     @classmethod
     def make_home(cls, path: Path) -> str:
-        """Return the URL of an empty store, which is audited. The path tells nothing here: there is one at a time."""
-        url = _audited()
+        """Return the URL of an empty store with an audit. The path is unused: there is one store at a time."""
+        url = _audited_url()
         shared().make_empty(url)
         with _as_owner(url, "audit") as db:
             db.execute("DELETE FROM row_change")
@@ -221,7 +222,7 @@ class OneThreadServerStore(PostgresStore):
 
 
 @cache
-def _audited() -> str:
+def _audited_url() -> str:
     url = shared().database()
     with _as_owner(url, "soorma") as db:
         db.execute(_AUDITED)

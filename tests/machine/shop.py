@@ -1,4 +1,4 @@
-"""One platform on one file, through as many processes as a test wants: started, crashed, closed, started again."""
+"""One platform on one file, through any number of processes: started, crashed, closed, started again."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
@@ -22,7 +22,7 @@ def as_they_are(store: Store, bus: Bus, clock: VirtualClock) -> tuple[Store, Bus
 
 
 class Shop:
-    """`wrap` may put something round the store and the bus of each process."""
+    """`wrap` may put layers around the store and the bus of each process."""
 
     def __init__(self, path: Path, make_store: type[MortalStore] | None = None, wrap: Wrap = as_they_are) -> None:
         self.clock = VirtualClock()
@@ -39,7 +39,7 @@ class Shop:
         self.do(self.platform.start(*agents(self.world, away)))
 
     def do(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """None when the process died of it: whoever asked does not know what became of it."""
+        """Run a call; None if the process died of it: the caller does not know the outcome."""
         try:
             return self._loop.do(work)
         except Stuck:
@@ -55,7 +55,7 @@ class Shop:
         self._loop.steps(count)
 
     def advance(self, span: timedelta) -> None:
-        """Whatever wakes goes on until all is quiet, before the clock goes on."""
+        """Advance the clock from timer to timer; each time all work settles before the clock continues."""
         until = self.clock.now() + span
         while (wake := self.clock.next_wake) is not None and wake <= until:
             self.do(self.clock.advance(wake - self.clock.now()))
@@ -63,12 +63,12 @@ class Shop:
         self.do(self.clock.advance(until - self.clock.now()))
 
     def starve(self, span: timedelta) -> None:
-        """Time passes, and the process hardly gets a turn: what it has in hand is overdue before it is done."""
+        """Let time pass with hardly a turn for the process: its work is overdue before it is done."""
         self.world.is_overtaken = True
         self.do(self.clock.advance(span))
 
     def crash(self, down: timedelta = timedelta(0), away: Sequence[str] = ()) -> None:
-        """The process ends where it is, and another one starts after a while."""
+        """End the process in the middle of its work, and start another after a while."""
         self.store.die()
         self._loop.abandon()
         self._loop.wait_for(self.store.close())
@@ -78,7 +78,7 @@ class Shop:
         self.world.is_overtaken = False
 
     def restart(self, down: timedelta = timedelta(0), away: Sequence[str] = ()) -> None:
-        """Closed in order: nothing disturbs it, and what is in hand is done before."""
+        """Close in order: the work in hand is completed first."""
         self.store.spare()
         self.settle()
         while self.audit.rows("SELECT 1 FROM inbox WHERE state = 'leased'"):
@@ -89,7 +89,7 @@ class Shop:
         self.start(away)
 
     def clock_on(self, span: timedelta) -> None:
-        """While nobody lives."""
+        """Advance the clock without a living process."""
         self._loop.do(self.clock.advance(span))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Stores that run where they are called, and can die at any commit."""
+"""Stores run in the thread of their caller, and mortal at any commit."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from postgres_server import IS_MEANT
 
-from machine.audit import Audit, audited
+from machine.audit import Audit, install_audit
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 
 class MortalStore(Protocol):
-    """What a shop asks of its store, beside that it is one. A home is where one process after the other finds it."""
+    """A shop's needs of its store, beside the port. A home is the place where successive processes find it."""
 
     def __init__(self, home: Any) -> None: ...
 
     @classmethod
     def make_home(cls, path: Path) -> Any:
-        """Return a home with an empty store, of whose changes is told; at this path, where it is a file."""
+        """Return a home with an empty, audited store; at this path, for a file."""
         ...
 
     @classmethod
@@ -44,14 +44,14 @@ class MortalStore(Protocol):
     def die_after(self, commits: int, *, keeps_last: bool) -> None: ...
 
     def spare(self) -> None:
-        """Do not die at a later commit."""
+        """Cancel a death at a later commit."""
         ...
 
     def die(self) -> None: ...
 
 
 def kind_of_store() -> Any:
-    """Return what shops have by the environment: with SOORMA_TEST_STORE=postgresql a database of a server."""
+    """Return the kind of store by the environment: with SOORMA_TEST_STORE=postgresql a database of a server."""
     if not IS_MEANT:
         return OneThreadStore
     from machine.servers import OneThreadServerStore
@@ -60,10 +60,10 @@ def kind_of_store() -> Any:
 
 
 class OneThreadDatabase(Database):
-    """No writing thread: what follows what is decided by the event loop alone, so a run can be repeated to the letter.
+    """A database without a writing thread: the event loop alone decides the order, so a run can be repeated exactly.
 
-    With `commits_left` it dies at a later commit, which is then either the last that is stored, or the first that is
-    not. What is dead answers nobody, so a process that uses it stands still, and stores nothing more.
+    With `commits_left` it dies at a later commit, which is then either the last stored one, or the first lost one. A
+    dead database answers no call, so its process stands still, and stores nothing more.
     """
 
     is_dead = False
@@ -82,7 +82,7 @@ class OneThreadDatabase(Database):
         *,
         is_long: bool,
     ) -> T:
-        await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
+        await asyncio.sleep(0)  # like a change of threads: other ready tasks come first
         if self.commits_left == 0 and not self.keeps_last:
             self.is_dead = True
         await self._alive()
@@ -153,13 +153,13 @@ class OneThreadStore(SqliteStore):
 
     async def open(self, now: datetime) -> None:
         await super().open(now)
-        # Processes die here, no machine loses its power; so nothing has to wait for the disk.
+        # Processes die here, and the machine keeps its power; so no write has to wait for the disk.
         self.database.writer.connection.execute("PRAGMA synchronous = OFF")
 
 
 @cache
 def _empty_store() -> bytes:
-    """Made once, and copied for each test: a file of its own costs the disk more than all that is done with it."""
+    """Return a file made once, to copy for each test: a new file takes longer than the test's own work."""
 
     async def make(path: Path) -> None:
         store = OneThreadStore(path)
@@ -169,5 +169,5 @@ def _empty_store() -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "empty.db"
         asyncio.run(make(path))
-        audited(path)
+        install_audit(path)
         return path.read_bytes()

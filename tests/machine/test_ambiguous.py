@@ -1,5 +1,5 @@
-"""A write that was made and is reported as failed, a bus that doubles, delays, denies: the order ends as if nothing had
-been."""
+"""An order reaches the undisturbed end despite writes reported as failed, and a bus with doubles, delays and
+denials."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -12,7 +12,7 @@ import pytest
 from machine.faults import UNSAFE_WAYS, Fault, FaultyBus, FaultyStore, StoreFault, Way
 from machine.order import Run, pursue
 
-# A fault costs a pause, a lease, or the time until somebody looks again; never the time that the plan has.
+# A fault takes a pause, a lease, or the time until the next look; never the plan's own time.
 AT_MOST = timedelta(minutes=3)
 
 
@@ -56,7 +56,7 @@ def undisturbed() -> tuple[Run, list[str]]:
 
 
 @pytest.mark.parametrize("what", Fault)
-def test_any_write_may_fail_or_only_seem_to(undisturbed: tuple[Run, list[str]], what: Fault) -> None:
+def test_an_order_survives_a_failed_or_falsely_failed_write(undisturbed: tuple[Run, list[str]], what: Fault) -> None:
     wanted, written = undisturbed
     wrong: dict[str, list[str]] = {}
     for position, name in enumerate(written, 1):
@@ -74,7 +74,7 @@ def test_any_write_may_fail_or_only_seem_to(undisturbed: tuple[Run, list[str]], 
     [(UNSAFE_WAYS, range(1, 31), AT_MOST), ((Way.GOOD, Way.GOOD, Way.LOST), range(1, 11), timedelta(minutes=15))],
     ids=["doubles, delays, reorders and denies", "loses"],
 )
-def test_what_the_bus_does_changes_nothing_but_the_time_it_takes(
+def test_faults_of_the_bus_change_only_the_duration_of_an_order(
     undisturbed: tuple[Run, list[str]], ways: tuple[Way, ...], seeds: range, at_most: timedelta
 ) -> None:
     wrong: dict[int, list[str]] = {}

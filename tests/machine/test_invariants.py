@@ -1,7 +1,7 @@
-"""Anything may happen, in any order: crashes, duplicates, forged and late events, people who answer twice.
+"""Random histories in any order: crashes, duplicates, forged and late events, people with two answers.
 
-SOORMA_MACHINE_EXAMPLES says how many histories are tried, SOORMA_MACHINE_STEPS how long each is, and SEED which ones:
-the same seed tries the same. A failure is made as short as it can be, and printed as a program of rules.
+SOORMA_MACHINE_EXAMPLES is the number of histories, SOORMA_MACHINE_STEPS the length of each, and SEED their choice: the
+same seed tries the same. A failure is shortened as far as possible, and printed as a program of rules.
 """
 
 import os
@@ -17,6 +17,6 @@ SEED = int(os.environ.get("SEED", "1"))
 
 
 @pytest.mark.timeout(600)
-def test_the_invariants_hold_whatever_happens() -> None:
+def test_the_invariants_hold_after_every_step_of_random_histories() -> None:
     print(f"SEED={SEED} SOORMA_MACHINE_EXAMPLES={EXAMPLES} SOORMA_MACHINE_STEPS={STEPS}")
     histories(Machine, SEED, settings(max_examples=EXAMPLES, stateful_step_count=STEPS))

@@ -1,4 +1,4 @@
-"""The state machine finds bugs when there are any: each of these is planted, and seen in a few histories."""
+"""The state machine finds each planted bug within a few histories."""
 
 import pytest
 from hypothesis import Phase, settings

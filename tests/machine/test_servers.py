@@ -1,5 +1,4 @@
-"""A short history on a PostgreSQL server; `make machine` with SOORMA_TEST_STORE=postgresql tries as many as are asked
-for."""
+"""A short history on a PostgreSQL server; `make machine` with SOORMA_TEST_STORE=postgresql tries any number."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The shop of these tests: its agents, a model that follows a route, and what no transaction of ours covers."""
+"""The shop of these tests: its agents, a model with a fixed route, and the effects outside of our transactions."""
 
 import asyncio
 import hashlib
@@ -40,7 +40,7 @@ PEOPLE_HAVE = timedelta(minutes=10)
 PRINTING_TAKES = timedelta(seconds=20)
 PACKING_TAKES_AT_MOST = timedelta(minutes=5)
 
-# What a decision of each kind asks for. "wrong" is corrected when the model is asked again.
+# The request of each kind of decision. "wrong" is corrected in the re-ask.
 ROUTE = {
     "reserve": "publish:inventory.reserve.requested",
     "wrong": "publish:inventory.reserve.requested",
@@ -91,21 +91,21 @@ LIMITS = Limits(max_actions=3, max_llm_calls=9, deadline=PLAN_LASTS, max_repeats
 
 
 class World:
-    """Counts what is done outside, and says at once what must not be: `wrongs`."""
+    """Counts outside effects, and records faults at once: `wrongs`."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
         self.wrongs: list[str] = []
         self.asked: Counter[str] = Counter()
         self.asked_for: Counter[int] = Counter()
-        self.effects: dict[str, Any] = {}  # by idempotency key, whatever the number of runs
+        self.effects: dict[str, Any] = {}  # by idempotency key, once for any number of runs
         self.runs: Counter[str] = Counter()
         self.runs_of_once: Counter[str] = Counter()
         self.look: Callable[..., list[Any]] | None = None
-        self.is_overtaken = False  # two handlings of one delivery may be under way, one of them without its lease
+        self.is_overtaken = False  # two handlings of one delivery may run at once, one of them without its lease
 
     def act(self, request: InvocationContext, *, once: bool) -> None:
-        """An effect outside. What keeps no keys does it as often as it is run."""
+        """Record an outside effect. A service without keys repeats it with each run."""
         key, data = request.idempotency_key, dict(request.data)
         agent, _, event_id = key.partition(":")
         self.runs[key] += 1
@@ -131,7 +131,7 @@ class World:
 
 
 class RouteFollower:
-    """The model. The route stands in the goal; how far it has come stands in the history that it is shown."""
+    """The model. The goal holds the route; the history in its prompt shows its progress."""
 
     model = provider = "route"
     max_output_tokens = 200
@@ -168,7 +168,7 @@ def _step(goal: dict[str, Any], question: ModelQuestion) -> dict[str, Any]:
     match kind:
         case "wrong":
             return {"action": action, "data": {"order": order if is_asked_again else "many"}}
-        case "charge" if is_asked_again:  # a person rejected just that
+        case "charge" if is_asked_again:  # a person rejected just this
             return {"action": "complete", "result": {"order": order, "missing": kind}}
         case "charge":
             return {"action": action, "data": {"order": order, "amount": 100 * order}}
@@ -182,7 +182,7 @@ def _step(goal: dict[str, Any], question: ModelQuestion) -> dict[str, Any]:
 
 
 def agents(world: World, away: Sequence[str] = ()) -> list[Agent]:
-    """A process' agents, new for every process."""
+    """Return the agents of a process, new for every process."""
     model = RouteFollower(world)
     replied = EventDefinition(
         event_name=REPLIED, topic="business-facts", payload_schema=SLOT, correlate={"/order": "goal_data.order"}
@@ -201,7 +201,8 @@ def agents(world: World, away: Sequence[str] = ()) -> list[Agent]:
 
 
 def _clerk() -> Planner:
-    """Without a model: reserves the paper, pauses until somebody has chosen a ribbon, and tells which."""
+    """Return a planner without a model: it reserves the paper, pauses for a person's choice of a ribbon, and reports
+    it."""
     clerk = Planner("clerk", goals=[GIFT_GOAL], limits=LIMITS)
 
     @clerk.on_goal(GIFT_GOAL)
@@ -220,7 +221,7 @@ def _clerk() -> Planner:
 
 
 def _packer() -> Worker:
-    """Asks for two things at once, of which one takes long, and is done when both have come."""
+    """Return a worker with two parallel requests, one of them slow; it is done after both."""
     packer = Worker("packer")
 
     @packer.on_task("parcel.pack.requested", payload_schema=ORDER)

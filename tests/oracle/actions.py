@@ -1,5 +1,5 @@
-"""Plans played by other actions: several requests at once, a goal for another planner, a look into a long result,
-results handed on, giving up. Each is made of a plan with known decisions, and its decisions are known too."""
+"""Variants of plans by other actions: several requests at once, a goal for another planner, a look into a long result,
+results passed on, giving up. Each is made of a plan with known decisions, and its decisions are known too."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ _SHORTEST_CLUE = 4
 
 
 def play(material: Material, action: str) -> Material:
-    """Return the material with its plans played by an action, without those that have no place for it."""
+    """Return the material with its plans varied by an action, without plans unfit for it."""
     if not action:
         return material
     played = (PLAYS[action](plan) for plan in material.plans)
@@ -39,8 +39,8 @@ def play(material: Material, action: str) -> Material:
 
 
 def ask_together(plan: Plan) -> Plan | None:
-    """Return the plan with its independent requests published together, once the questions between them have their
-    answers; None where every request needs the one before."""
+    """Return the plan with its independent requests published together, after the answers to the questions between
+    them; None if every request needs the one before."""
     steps: list[Payload] = []
     group: list[Payload] = []
     for step in plan.steps:
@@ -60,8 +60,8 @@ def ask_together(plan: Plan) -> Plan | None:
 
 
 def need_all_but_one(plan: Plan) -> Plan | None:
-    """Return the plan with its independent requests together, where the last of each group never gets an answer, and
-    is not needed."""
+    """Return the plan with its independent requests together; the last of each group is never answered, and is not
+    needed."""
     together = ask_together(plan)
     return together and replace(together, steps=tuple(map(_without_last, together.steps)))
 
@@ -86,7 +86,7 @@ def delegate(plan: Plan) -> Plan | None:
 
 
 def look_into_result(plan: Plan) -> Plan | None:
-    """Return the plan with a long first result, of which the next decision needs a part that is not shown."""
+    """Return the plan with a long first result; the next decision needs a part outside of its outline."""
     if (at := _first_answered(plan)) is None:
         return None
     look = {"path": f".entries[{LAST_READ}:{LAST_READ + 2}]", "shows": _entry(plan, LAST_READ)["text"]}
@@ -95,8 +95,8 @@ def look_into_result(plan: Plan) -> Plan | None:
 
 
 def hand_on_result(plan: Plan) -> Plan | None:
-    """Return the plan with a long first result, which the next request hands on by references. Beside them stands a
-    null, where the schema has no type."""
+    """Return the plan with a long first result, passed on by references in the next request. Beside them is a null in
+    an untyped field of the schema."""
     if (at := _first_answered(plan)) is None:
         return None
     long = _with_long_result(plan, at)
@@ -109,7 +109,7 @@ def hand_on_result(plan: Plan) -> Plan | None:
 
 
 def give_up(plan: Plan) -> Plan:
-    """Return the plan that ends early, at another step for each number, since the goal cannot be reached."""
+    """Return the plan with an early end, at another step for each number, since the goal cannot be reached."""
     last = _give_up(f"No agent does this: {plan.goal[:200].strip()}", plan.id, "a permission")
     return replace(plan, steps=(*plan.steps[: plan.number % len(plan.steps)], last))
 
@@ -125,7 +125,7 @@ PLAYS: dict[str, Callable[[Plan], Plan | None]] = {
 
 
 def _needs(step: Payload, group: list[Payload], goal: str) -> bool:
-    """Tell whether a request is the same as one of the group, or holds a value that only their results have."""
+    """Tell whether a request equals one of the group, or holds a value known only from their results."""
     if any((step["event"], step["data"]) == (one["event"], one["data"]) for one in group):
         return True
     results = json.dumps([one["result"] for one in group])
@@ -155,7 +155,7 @@ def _without_last(step: Payload) -> Payload:
 
 
 def _runs(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the places of requests in a row, from the first to behind the last."""
+    """Yield the range of each sequence of requests."""
     start = None
     for at, step in enumerate((*plan.steps, {"decision": "END"})):
         if step["decision"] == "PUBLISH" and start is None:

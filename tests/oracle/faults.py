@@ -1,4 +1,4 @@
-"""The ways in which a model gets an answer wrong. Each kind makes one wrong answer out of the right one."""
+"""The ways to get an answer wrong. Each kind makes one wrong answer out of the right one."""
 
 import copy
 import json
@@ -16,11 +16,10 @@ from wires.form import End, Failed, Reply, Said
 
 @dataclass(frozen=True)
 class Case:
-    """The right answer of one step: `answer` as it goes over the wire, `schema` its event's own, if it has one.
+    """The right answer of one step: `answer` in its form on the wire, `schema` its event's own, if any.
 
-    `strangers` are requests for events that are not offered here. `texts` are the fields that go over the wire as JSON
-    in a text. `blind` is the request for an event of which no more than a line is shown. `schemas` are those of all
-    requests, by action.
+    `strangers` are requests for events not offered here. `texts` are the fields sent as JSON in a text. `blind` is the
+    request for an event shown only as a line. `schemas` are those of all requests, by action.
     """
 
     answer: Payload
@@ -50,7 +49,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Fault:
-    """`again` is a reply after which the client itself repeats its request; nobody has to be told anything."""
+    """`again` is a reply after which the client itself repeats its request, without a re-ask."""
 
     kind: str
     reply: Reply
@@ -61,8 +60,8 @@ Made = str | Reply | None
 
 
 def fault(case: Case) -> Fault:
-    """Of a kind that is drawn from those that apply to this step; where an event would be published blindly, that is
-    what is wrong with half of the answers."""
+    """Make a fault of a random kind among those possible for this step; if an event can be published blindly, half of
+    the answers do so."""
     if case.blind and case.draw.random() < 0.5:
         return Fault(BLIND, Said(case.instead(case.blind)))
     kinds = [kind for kind in KINDS if _is_possible(kind, case)]
@@ -71,7 +70,7 @@ def fault(case: Case) -> Fault:
 
 
 def _is_possible(kind: str, case: Case) -> bool:
-    """Tell whether a kind that few actions know can be made of this one."""
+    """Tell whether a kind known to few actions can be made of this one."""
     match kind:
         case "impossible join":
             return case.action == PUBLISH_ALL
@@ -82,7 +81,7 @@ def _is_possible(kind: str, case: Case) -> bool:
 
 
 def fault_of(kind: str, case: Case) -> Fault | None:
-    """None when this kind of fault cannot be made of this step."""
+    """Return None if this kind of fault cannot be made of this step."""
     is_within = case.action == PUBLISH_ALL and kind in _OF_ONE_REQUEST
     made = _in_one_request(case, KINDS[kind]) if is_within else KINDS[kind](case)
     if made is None:
@@ -121,7 +120,7 @@ def _impossible_join(case: Case) -> Made:
 
 
 def _wrong_reference(case: Case) -> Made:
-    """Refer to a step that is none, to a part that is not there, or in a form that is no reference."""
+    """Refer to a missing step, to a missing part, or in an invalid form."""
     step = case.step
     handed = [name for name, value in _fields_of(step).items() if isinstance(value, dict) and FROM in value]
     if case.action == SEE:
@@ -226,8 +225,8 @@ def _outside_an_enum(case: Case) -> Made:
 
 
 def _extra_field(case: Case) -> Made:
-    """Where the event's schema is open, a further field in its data is right; beside it, never. In a question about
-    events it changes nothing."""
+    """Add a field: in the data unless the event's schema is open there, and always beside the data. A question about
+    events stays unchanged."""
     if case.action in LOOKUPS:
         return None
     step = case.step
@@ -340,13 +339,13 @@ _OF_ONE_REQUEST = frozenset(
 )
 UNANSWERED = frozenset({"429", "500"})
 REPEATED = UNANSWERED | {"cut off"}
-# Whoever finds the answer in it has the right one; the product takes JSON text for the object that it spells.
+# Fenced JSON with the answer counts as right; the product also takes JSON text for an object.
 RIGHT_INSIDE = frozenset({"fenced", "prose around", "arguments as a string"})
 
 
 def _first_unfit(case: Case, attempts: Iterable[Payload]) -> str | None:
-    """The first of these data that the event's schema does not take. Null means left out, unless the schema knows it,
-    as one without a type does."""
+    """Return the first data refused by the event's schema. Null counts as left out, unless the schema allows it, as one
+    without a type does."""
     schema = case.schema or {}
     for data in attempts:
         if not is_valid(without_nulls(data, schema), schema) and not is_valid(_without_nulls(data), schema):

@@ -1,7 +1,7 @@
 """The oracle by every wire, in every form, at several rates and seeds: `grid.py [--wire NAME] [--every N]`; with
-`--actions`, plans played by each action, by one wire and with one seed.
+`--actions`, plans varied by each action, by one wire and with one seed.
 
-Prints a line for each run, and what was wrong before it; ends with 0 only if all passed.
+Prints the faults and a line for each run; exits with 0 only if all passed.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""Reads what is in a store's file and judges it by another validator. A program of its own that knows nothing of the
-product but the words it writes down: `judge.py STORE PLANS ACTION`, and on its input which plans end early, and how."""
+"""Reads a store's file and judges it by another validator. A program of its own, independent of the product except for
+stored words: `judge.py STORE PLANS ACTION`, with the plans to end early on its input, and their endings."""
 
 import json
 import re
@@ -19,7 +19,7 @@ CLIENT = "client"
 
 @dataclass
 class Verdict:
-    """`differs` is the first thing that is not as it should be; `invalid` what should never have been published."""
+    """`differs` is the first difference from the expected run; `invalid` are invalid published events."""
 
     plan: str
     differs: str = ""
@@ -31,7 +31,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Ending:
-    """A plan that is to fail before step `at`, with this code, for a reason in which the pattern `because` is found."""
+    """The expected failure of a plan before step `at`, with this code, and with a reason matching the pattern
+    `because`."""
 
     at: int
     code: str
@@ -42,7 +43,7 @@ class Ending:
 
 
 class Record:
-    """All that the store holds of one plan, which has a tenant to itself."""
+    """All rows of one plan in the store; the plan has a tenant to itself."""
 
     def __init__(self, db: sqlite3.Connection, plan: Plan) -> None:
         self.plan = plan
@@ -56,7 +57,7 @@ class Record:
         self.tokens, self.answers = spent[0] or 0, db.execute(_JOURNAL, (plan.id,)).fetchone()[0]
 
     def happened(self) -> list[list[Any]]:
-        """Waits, requests and the end, in the order in which they were written."""
+        """Return waits, requests and the end, in stored order."""
         lines: list[list[Any]] = []
         for event in self.events:
             data = event.get("data", {})
@@ -72,7 +73,7 @@ class Record:
         return lines
 
     def invalid(self) -> list[str]:
-        """Requests that are not offered, do not fit their schema, or were not approved, each payload for itself."""
+        """Return requests without an offer, off their schema, or without an approval, each payload for itself."""
         found: list[str] = []
         yes = [
             self._yes(event["data"]["wait_id"]) for event in self.events if event["type"] == "notification.human_input"
@@ -104,7 +105,7 @@ class Record:
         return [held["event_type"], spelling(held["data"])]
 
     def unanswered(self, ending: Ending | None) -> str:
-        """What is wrong with the one answer that the caller gets, and with the plan's own row."""
+        """Return the fault of the one reply to the caller, and of the plan's own row."""
         goals = [event for event in self.events if event["type"] == GOAL_EVENT]
         answers = [event for event in self.events if event["type"] == ANSWER]
         roots = [plan for plan in self.plans if not plan.get("parent_plan_id")]
@@ -126,7 +127,7 @@ class Record:
 
 
 def known(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
-    """Return what should have happened: lines in their order, and as one what may come in any order."""
+    """Return the expected lines in order; lines in any order are grouped."""
     found: list[list[list[Any]]] = []
     for step in plan.steps[: ending.at if ending else None]:
         match step["decision"]:
@@ -147,7 +148,7 @@ def known(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
 
 
 def _lines_of(request: Payload, plan: Plan) -> list[list[Any]]:
-    """Return the lines of a request; one that nobody answers is published, unless it is held."""
+    """Return the lines of a request; an unanswered one is published, unless it is held."""
     event = plan.events[request["event"]]
     told = [request["event"], without_nulls(request["data"], event.schema)]
     gate = [["gate", *told]] if event.needs_approval else []
@@ -155,7 +156,7 @@ def _lines_of(request: Payload, plan: Plan) -> list[list[Any]]:
 
 
 def without_nulls(value: Json, schema: Payload) -> Json:
-    """`value` as it is published: a null of an optional field that knows no null is how a model leaves it out."""
+    """Return `value` in its published form: without the nulls of optional fields, a model's way to leave them out."""
     if isinstance(value, list):
         return [without_nulls(item, schema.get("items", {})) for item in value]
     if not isinstance(value, dict):
@@ -188,7 +189,7 @@ def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
 
 
 def in_order(wanted: list[list[str]], found: list[str]) -> tuple[list[str], list[str]]:
-    """Return both as plain lists, sorted where the order is free."""
+    """Return both as plain lists, sorted within free groups."""
     one: list[str] = []
     other: list[str] = []
     for lines in wanted:
@@ -207,7 +208,7 @@ def difference(wanted: list[str], found: list[str]) -> str:
 
 
 def spelling(value: Any) -> str:
-    """One for each value: 1, 1.0 and true are three."""
+    """Return one spelling for each value: 1, 1.0 and true are three."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""Plans whose right decisions are known, the events they are offered, and events of others beside them."""
+"""Plans with known right decisions, their events, and other plans' events beside them."""
 
 import gzip
 import json
@@ -22,8 +22,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Plan:
-    """`steps` are the right decisions in order, each with what the world answers to it. A plan may have a `helper`, a
-    planner with a plan of its own; `asks`: it may ask the customer."""
+    """`steps` are the right decisions in order, each with the world's answer. A plan may have a `helper`, a planner
+    with a plan of its own; `asks`: it may ask the customer."""
 
     id: str
     number: int
@@ -38,7 +38,7 @@ class Plan:
 
     @property
     def requests(self) -> list[Payload]:
-        """All requests in order, those of the helper in its place."""
+        """Return all requests in order, with the helper's in its place."""
         return [request for step in self.steps for request in self._requests_of(step)]
 
     def _requests_of(self, step: Payload) -> list[Payload]:
@@ -59,14 +59,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Material:
-    """`registry` are real events that no plan needs."""
+    """`registry` are real events without a use in any plan."""
 
     plans: tuple[Plan, ...]
     events: dict[str, Event]
     registry: tuple[Event, ...] = ()
 
     def strangers(self, plan: Plan) -> list[tuple[str, Payload]]:
-        """Requests that are right in other plans, for events that this one is not offered."""
+        """Return requests right in other plans, for events not offered to this one."""
         return [
             (step["event"], step["data"])
             for other in self.plans
@@ -84,7 +84,7 @@ def registry_beside(folder: Path) -> Path:
 
 
 def read(folder: Path, strangers: int = 0) -> Material:
-    """Read all plans, and so many events of others that stand beside them."""
+    """Read all plans, and a number of other events beside them."""
     policies: dict[str, str] = json.loads((folder / "policies.json").read_text(encoding="utf-8"))
     events = {
         row["name"]: Event(

@@ -1,4 +1,4 @@
-"""What a request offers to a model: the branches of its schema, and events of which it shows no more than a line."""
+"""The offer of a request to a model: the branches of its schema, and events shown only as a line."""
 
 import json
 import re
@@ -12,15 +12,26 @@ PUBLISH_ALL, GIVE_UP = "publish_all", "give_up"
 NEED, FIND, SEE = "need_schema", "find_events", "see_result"
 ASKS = frozenset({NEED, FIND})
 LOOKUPS = ASKS | {SEE, "find_steps"}
-# Only lists of what there is have lines of their own between fences.
+# Only lists of names have lines of their own between fences.
 _LISTS = re.compile(r"<data>(\{\n.*?\n\})</data>", re.DOTALL)
 
 
 def branches_of(schema: Payload) -> dict[str, Payload]:
-    """Return the steps that are possible, by action, each with what it refers to."""
-    definitions: Payload = schema.get("$defs", {})
+    """Return the possible steps, by action, each with its definitions."""
+    return _by_action(schema["properties"]["step"], schema.get("$defs", {}))
+
+
+def requests_of(branches: dict[str, Payload]) -> dict[str, Payload]:
+    """Return the branches of one of several requests, by action: outlines for a provider without references."""
+    if PUBLISH_ALL not in branches:
+        return {}
+    together = branches[PUBLISH_ALL]
+    return _by_action(together["properties"]["requests"]["items"], together.get("$defs", {}))
+
+
+def _by_action(schema: Payload, definitions: Payload) -> dict[str, Payload]:
     found: dict[str, Payload] = {}
-    for branch in _flat(schema["properties"]["step"], definitions):
+    for branch in _flat(schema, definitions):
         tag = branch["properties"]["action"]
         for action in tag["enum"] if "enum" in tag else [tag["const"]]:
             found[action] = {**branch, "$defs": definitions} if definitions else branch
@@ -38,22 +49,31 @@ def _flat(schema: Payload, definitions: Payload) -> Iterator[Payload]:
 
 
 def lines_of(question: Question) -> frozenset[str]:
-    """Return the names of all events that are listed in the request, whether their schemas stand there too or not."""
+    """Return the names of all events listed in the request, with or without their schemas."""
     lists = [json.loads(inside) for inside in _LISTS.findall(question.shown)]
     return frozenset(name.removeprefix(PUBLISH) for listed in lists for name in listed)
 
 
 def spelled_step(step: Payload, branches: dict[str, Payload]) -> Payload:
-    """Return a step as a provider spells it that is held to these branches, each of several requests by its own."""
+    """Return a step in the spelling of a provider bound to these branches, each of several requests by its own. No
+    data is a text yet."""
     said = _spelled_object(step, branches.get(step["action"], {}))
     if step["action"] != PUBLISH_ALL:
         return said
-    return {**said, "requests": [_spelled_request(one, branches) for one in step["requests"]]}
+    inner = requests_of(branches)
+    return {**said, "requests": [_spelled_object(one, inner.get(one["action"], {})) for one in step["requests"]]}
 
 
-def _spelled_request(request: Payload, branches: dict[str, Payload]) -> Payload:
-    branch = branches.get(request["action"])
-    return as_texts(_spelled_object(request, branch), texts_in(branch)) if branch else request
+def with_texts(step: Payload, branches: dict[str, Payload]) -> Payload:
+    """Return a spelled step with JSON in a text where its branch has a text."""
+    if step["action"] == PUBLISH_ALL:
+        inner = requests_of(branches)
+        return {**step, "requests": [_with_texts(one, inner.get(one["action"])) for one in step["requests"]]}
+    return _with_texts(step, branches.get(step["action"]))
+
+
+def _with_texts(step: Payload, branch: Payload | None) -> Payload:
+    return as_texts(step, texts_in(branch)) if branch else step
 
 
 def _spelled_object(step: Payload, branch: Payload) -> Payload:
@@ -63,7 +83,7 @@ def _spelled_object(step: Payload, branch: Payload) -> Payload:
 
 
 def spelled(value: Json, schema: Payload) -> Json:
-    """As a provider spells it that is held to `schema`: what is left out but required there is null."""
+    """Return a value in the spelling of a provider bound to `schema`: an omitted required field is null."""
     if "anyOf" in schema:
         spellings = [(spelled(value, branch), branch) for branch in schema["anyOf"]]
         fitting = (said for said, branch in spellings if is_valid(said, branch))
@@ -78,14 +98,14 @@ def spelled(value: Json, schema: Payload) -> Json:
 
 
 def with_references(schema: Payload, names: Iterable[str]) -> Payload:
-    """Return the schema where these properties may be references."""
+    """Return the schema with these properties allowed as references."""
     reference = {"type": "object", "required": ["$from"], "properties": {"$from": {"type": "string"}}}
     changed = {name: {"anyOf": [schema["properties"][name], reference]} for name in names}
     return {**schema, "properties": schema["properties"] | changed}
 
 
 def texts_in(branch: Payload) -> frozenset[str]:
-    """Return the fields of a step that are wanted as JSON in a text: data whose shape a provider cannot be held to."""
+    """Return the fields of a step sent as JSON in a text: data too loose for a provider's schema."""
     fields: Payload = branch["properties"]
     return frozenset(name for name in ("data", "result") if fields.get(name, {}).get("type") == "string")
 
@@ -95,7 +115,7 @@ def as_texts(step: Payload, names: frozenset[str]) -> Payload:
 
 
 def words_for(name: str, description: str) -> str:
-    """Return what a model says that looks for an event whose name it has never seen."""
+    """Return a model's search words for an event with an unknown name."""
     for known in (name, name.rpartition(".")[2]):
         description = re.sub(re.escape(known), "", description, flags=re.IGNORECASE)
     return " ".join(description.split())

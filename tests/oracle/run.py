@@ -1,15 +1,14 @@
-"""The oracle: plans with known decisions, through the real path, by a model that is often wrong at first.
+"""The oracle: plans with known decisions, through the real path, by a model with frequent wrong first answers.
 
     PLANS=folder RATE=0.25 SEED=1 WIRE=direct FORM=json_schema python tests/oracle/run.py [--only WORD] [--every N]
     STRANGERS=2000 BYSTANDERS=1 OFFER_TOKENS=4000 python tests/oracle/run.py [--nothing-hidden]
 
-WIRE is how the model is spoken to, FORM how it is asked. STRANGERS are so many events of others, among which a plan has
-to find its own, in requests of about OFFER_TOKENS; they are those of BYSTANDERS agents, by default of one. ACTION plays
-the plans another way than by single requests: publish_all, need, delegate, see_result, from, give_up. --without takes a
-check out of the product.
+WIRE is the protocol to the model, FORM the form of its answers. STRANGERS is the number of other events, among which a
+plan has to find its own, in requests of about OFFER_TOKENS; they belong to BYSTANDERS agents, by default to one. ACTION
+varies the plans: publish_all, need, delegate, see_result, from, give_up. --without takes a check out of the product.
 
-Ends with 0 only if every plan went exactly as it should, and nothing invalid was published; among strangers all but a
-few plans, and all where nothing is hidden.
+Exits with 0 only if every plan went exactly as expected, and nothing invalid was published; among strangers all but a
+few plans, and all with nothing hidden.
 """
 
 import argparse
@@ -53,7 +52,7 @@ ENOUGH_AMONG_STRANGERS = 0.95
 
 @dataclass(frozen=True)
 class Options:
-    """`nothing_hidden`: each request has room for all events, so that no model needs to look for one."""
+    """`nothing_hidden`: each request has room for all events, so no model needs to search."""
 
     folder: Path = PLANS
     rate: float = 0.25
@@ -71,14 +70,14 @@ class Options:
 
     @property
     def enough(self) -> float:
-        """Share of the plans that have to be exact."""
+        """The share of plans required to be exact."""
         return ENOUGH_AMONG_STRANGERS if self.strangers and not self.nothing_hidden else 1.0
 
 
 @dataclass
 class Outcome:
-    """`wrong` is by plan, what was not as it should be. `asked` counts what models had to ask about events, `unasked`
-    the plans in which none had to."""
+    """`wrong` has the faults by plan. `asked` counts models' questions about events, `unasked` plans without such
+    questions."""
 
     plans: int = 0
     published: int = 0
@@ -117,7 +116,7 @@ class Outcome:
 
 
 async def go(plans: Sequence[Plan], habits: dict[str, Habit], material: Material, options: Options) -> Outcome:
-    """Every plan once, some in one store at a time, and judged when they have all ended."""
+    """Run every plan once, several in one store at a time, and judge them after their ends."""
     outcome = Outcome()
     for start in range(0, len(plans), TOGETHER):
         some = list(plans[start : start + TOGETHER])
@@ -153,7 +152,7 @@ def _model_of(plan: Plan | None, server: Loopback, options: Options) -> dict[str
 
 
 async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> list[Told]:
-    """Each plan in a tenant of its own, so that it is offered its own events; and those of others."""
+    """Run each plan in a tenant of its own, to be offered its own events and those of others."""
     turns = asyncio.Semaphore(AT_ONCE)
     async with Platform(f"sqlite:///{store}") as platform:
         await platform.start(*others, *(agent for world in worlds for agent in world.agents()))
@@ -166,7 +165,7 @@ async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> lis
 
 
 def judged(store: Path, options: Options, models: Models) -> list[Verdict]:
-    """By another process, from what is in the file."""
+    """Judge a store's file by another process."""
     wanted = {id: asdict(ending) if (ending := ending_of(model)) else None for id, model in models.of.items()}
     command = [sys.executable, str(HERE / "judge.py"), str(store), str(options.folder), options.action]
     done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, check=False)
@@ -216,7 +215,7 @@ def chosen(material: Material, options: Options) -> list[Plan]:
 
 
 def run(options: Options) -> tuple[Outcome, Outcome]:
-    """(the plans, some of them again with a model that refuses)"""
+    """Return the outcome of the plans, and of some of them again with a refusing model."""
     material = play(read(options.folder, options.strangers), options.action)
     plans, wire = chosen(material, options), WIRES[options.wire]
     refused = plans[::EVERY_REFUSING]
@@ -299,6 +298,6 @@ def read_options(arguments: Sequence[str] | None) -> Options:
 
 
 if __name__ == "__main__":
-    # Agents that answer with an error, and answers that are refused, are what this is about.
+    # Errors of agents and refused answers are the purpose here.
     logging.getLogger("soorma_ai").setLevel(logging.CRITICAL)
     sys.exit(main())

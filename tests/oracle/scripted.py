@@ -1,4 +1,4 @@
-"""A model that knows the right decision of every step, and that is wrong first, as often as it is told to be."""
+"""A model with the right decision of every step, and with a chosen rate of wrong first answers."""
 
 import json
 import random
@@ -18,22 +18,22 @@ from offered import (
     PUBLISH,
     PUBLISH_ALL,
     SEE,
-    as_texts,
     branches_of,
     lines_of,
     spelled_step,
     texts_in,
     with_references,
+    with_texts,
     words_for,
 )
 from payloads import Json, faults_in
 from wires.form import Declined, Failed, Question, Reply, Said, Sent, Wire
 
 MOST_FINDS, MOST_NEEDS = 2, 3
-# Characters that are told of each of many results at least.
+# The least number of shown characters of each of many results.
 SHORTEST_SHARE = 20
 _GOAL: Payload = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-# Characters of a result that are told whole at most; those of other scripts count for more.
+# The greatest number of characters of a result shown whole; those of other scripts count for more.
 LONGEST_WHOLE = 5_500
 _IN_OUTLINE = re.compile(r"^step([0-9]+), in outline: ", re.MULTILINE)
 _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -41,7 +41,7 @@ _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Refusal:
-    """A model that declines at a step."""
+    """A refusal of the model at a step."""
 
     at: int
     how: Declined
@@ -49,7 +49,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Habit:
-    """How often the model is wrong at first, and whether it refuses in the end."""
+    """The rate of wrong first answers, and the final refusal, if any."""
 
     rate: float = 0.0
     seed: int = 1
@@ -57,19 +57,18 @@ class Habit:
 
 
 def refusal(number: int, plan: Plan, wire: Wire) -> Refusal:
-    """At another step for each number, in the ways that there are on this wire."""
+    """Make a refusal at another step for each number, in the ways possible on this wire."""
     return Refusal(number % len(plan.steps), wire.declines[number % len(wire.declines)])
 
 
 @dataclass
 class PlanModel:
-    """The model of one plan. A request that begins a new decision means that the one before was accepted.
+    """The model of one plan. A request for a new decision means an accepted previous one.
 
-    Of an event it knows what the request shows, as a real one does: it publishes one whose schema is there, asks for
-    the schema of one that is a line, and looks for one that is not there. `registered` are all events that there are.
-    `asked` counts these questions, `hid` the requests that did not show all events. `looked` is the last step for which
-    it looked into a result. `complaints` are things that a model could not have worked with, or should never have been
-    asked.
+    Like a real model it knows only events in the request: it publishes one with a schema, asks for the schema of a
+    listed one, and searches for a missing one. `registered` are all existing events. `asked` counts these questions,
+    `hid` the requests with hidden events. `looked` is the last step with a look into a result. `complaints` are
+    requests that a model could not have worked with, or should never have received.
     """
 
     plan: Plan
@@ -151,8 +150,8 @@ class PlanModel:
         return self._last.reply
 
     def _compare(self, question: Question) -> None:
-        """Count what of a decision's request is, from its beginning, that of the decision before: a provider that keeps
-        what it has read need not read it again."""
+        """Count the common beginning of a decision's request with the previous decision's: a provider with a cache need
+        not read it again."""
         texts = (json.dumps(question.schema), *(text for _, text in question.messages))
         if self._before:
             self.compared += sum(map(len, texts))
@@ -190,13 +189,13 @@ class PlanModel:
         if (branch := branches.get(action)) is None:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
             return Said(self._answer(decision))
-        said = as_texts(spelled_step(decision, branches), texts_in(branch))
+        said = with_texts(spelled_step(decision, branches), branches)
         for found in faults_in(said, branch):
             self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {found}")
         return Said(self._answer(said))
 
     def _note(self, decision: Payload) -> None:
-        """Count a question: what comes next belongs to the same step."""
+        """Count a question: the next answer belongs to the same step."""
         action = decision["action"]
         if action == SEE:
             self._has_asked, self.looked = True, self.step
@@ -240,7 +239,7 @@ class PlanModel:
             self.complaints.append(f"step {self.step}: the re-ask after {last.kind} gives no reason")
 
     def _check_prompt(self, question: Question) -> None:
-        """The model sees the goal, its instructions, and how the step before ended; and is offered its own events."""
+        """Check the prompt: the goal, its instructions, the outcome of the previous step, and the plan's own events."""
         (_, system), (_, user) = question.messages[:2]
         known = [(self.plan.instructions.strip(), system), (in_json(self.plan.goal), user)]
         known += [(text, user) for text in _heard_of(self.plan.steps[self.step - 1] if self.step else {})]
@@ -250,8 +249,8 @@ class PlanModel:
         self._check_offer(question)
 
     def _check_offer(self, question: Question) -> None:
-        """All its own events are offered in full; where there are more than the request can show, it says how to get at
-        the others."""
+        """Check the offer: all own events in full, or, with more events than the request can show, a way to reach the
+        others."""
         offered = branches_of(question.schema).keys()
         expected = {PUBLISH + name for name in self.plan.events} | {"complete", "give_up"}
         expected |= {PUBLISH_ALL} if self.plan.events else set()
@@ -269,7 +268,7 @@ class PlanModel:
 
 
 class Models:
-    """One model a plan, and one of its helper. Its name in a request says which."""
+    """One model for each plan, and one for its helper, by its name in a request."""
 
     def __init__(self, material: Material, plans: list[Plan], habits: dict[str, Habit], wire: Wire) -> None:
         everyones = frozenset(event.name for event in material.registry)
@@ -291,7 +290,7 @@ class Models:
         return self._by_name[model].reply(question)
 
     def models_of(self, plan: Plan) -> list[PlanModel]:
-        """Return the plan's own, and its helper's."""
+        """Return the plan's own model, and its helper's."""
         return [self.of[plan.id], *([self._helpers[plan.helper.id]] if plan.helper else [])]
 
 
@@ -300,7 +299,7 @@ def name_of(plan: Plan) -> str:
 
 
 def planner_of(plan: Plan) -> str:
-    """Return the name of the agent that plans it."""
+    """Return the name of the plan's planner."""
     return f"helper of {plan.id.removesuffix('+helper')}" if plan.is_helper else f"planner of {plan.id}"
 
 
@@ -309,17 +308,17 @@ def delegation_to(helper: Plan) -> str:
 
 
 def in_json(text: str) -> str:
-    """`text` as it stands in a fenced payload."""
+    """Return `text` as inside a fenced payload."""
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _is_in_outline(value: Any) -> bool:
-    """Tell whether a result is too long to be told whole."""
+    """Tell whether a result is too long to be shown whole."""
     return len(json.dumps(value, ensure_ascii=False)) > LONGEST_WHOLE
 
 
 def words_of(value: Json) -> list[str]:
-    """Some of the text in it: the first that is there."""
+    """Return a part of the text in it: the first one found."""
     match value:
         case str():
             return [value[:200]]
@@ -333,13 +332,13 @@ def words_of(value: Json) -> list[str]:
 
 
 def beginning_of_both(one: str, other: str) -> int:
-    """Return the length of the beginning that two texts share."""
+    """Return the length of the common beginning of two texts."""
     most = min(len(one), len(other))
     return next((at for at in range(most) if one[at] != other[at]), most)
 
 
 def _step_of(step: Payload, plan: Plan, number: str) -> Payload:
-    """Return a decision as a model spells it. `number` is that of the step whose result is in outline."""
+    """Return a decision in a model's spelling. `number` is the step with its result in outline."""
     match step["decision"]:
         case "PUBLISH":
             handed = {name: {"$from": f"step{number}.result{path}"} for name, path in step.get("handed", {}).items()}
@@ -359,12 +358,12 @@ def _step_of(step: Payload, plan: Plan, number: str) -> Payload:
 
 
 def _step_in_outline(question: Question) -> str:
-    """Return the number of the last step that is told in outline."""
+    """Return the number of the last step shown in outline."""
     return next(reversed(_IN_OUTLINE.findall(question.messages[1][1])), "0")
 
 
 def _heard_of(before: Payload) -> list[str]:
-    """Return what a request has to say of the step before."""
+    """Return the texts a request needs about the previous step."""
     if before.get("decision") == "PUBLISH_ALL":
         requests, need = before["requests"], before.get("need")
         told = f"{need} of {len(requests)} requests" if need else f"All {len(requests)} requests"
@@ -375,7 +374,7 @@ def _heard_of(before: Payload) -> list[str]:
 
 
 def _is_same(said: str, shown: str) -> bool:
-    """Tell whether both are the same JSON: a wire that carries objects knows nothing of how they were written."""
+    """Tell whether both are the same JSON: a wire with objects does not preserve their spelling."""
     try:
         return json.loads(said) == json.loads(shown)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The product with one of its checks taken out. A run on it must fail; that is the test of the test."""
+"""The product without one of its checks. A run on it must fail; it is the test of the test."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ CHECKS = ("validation", "offer", "gate", "shown")
 
 @contextmanager
 def without(check: str | None) -> Generator[None]:
-    """Every place that makes this check, and no other."""
+    """Disable this check at every place, and no other."""
     before = validate.CHECKS, validate.approval_needed, flow.validate, decide.unseen_in
     match check:
         case "validation":
@@ -34,13 +34,13 @@ def without(check: str | None) -> Generator[None]:
 
 
 async def _nothing(handling: Any) -> None:
-    """Let everything out."""
+    """Let every payload pass."""
 
 
 def _no_approval(decision: Any, situation: Any) -> None:
-    """Ask nobody."""
+    """Ask for no approval."""
 
 
 def _all_seen(decision: Any, offer: Any, showing: Any) -> list[str]:
-    """Take an event for shown that was no more than a line."""
+    """Take an event listed as a line for a shown one."""
     return []

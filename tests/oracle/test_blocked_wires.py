@@ -1,11 +1,11 @@
-"""A provider that refuses the set-up, on every wire and in its own words, in the middle of a plan with a done payment:
-the plan rests, goes on when that is mended, and has paid once."""
+"""A provider refuses the set-up, on every wire and in its own words, in the middle of a plan after a payment: the plan
+rests, continues after the repair, and has paid once."""
 
 import json
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, running, until
+from kit import PATIENCE, order, payments, running_platform, until
 from wires import WIRES
 from wires.form import Question, Reply, Said, Sent
 from wires.loopback import Loopback
@@ -69,7 +69,7 @@ async def _never(seconds: float) -> None: ...
 
 
 class Provider:
-    """Answers with the payment first, refuses then, and completes once it is mended. `asked` counts the requests."""
+    """Answers with the payment first, refuses then, and completes after its repair. `asked` counts the requests."""
 
     def __init__(self, refusal: Sent) -> None:
         self.refusal = refusal
@@ -85,7 +85,9 @@ class Provider:
 
 @pytest.mark.parametrize("cause", SAYS)
 @pytest.mark.parametrize("name", WIRES)
-async def test_a_plan_with_a_done_payment_rests_goes_on_and_has_paid_once(name: str, cause: str, tmp_path: Any) -> None:
+async def test_a_plan_rests_on_a_refusing_provider_and_continues_with_one_payment(
+    name: str, cause: str, tmp_path: Any
+) -> None:
     wire, charged, clock = WIRES[name], list[Any](), VirtualClock()
     provider = Provider(REFUSALS[name][cause])
     with Loopback(provider) as server:
@@ -93,7 +95,7 @@ async def test_a_plan_with_a_done_payment_rests_goes_on_and_has_paid_once(name: 
             wire.model, api_base=server.address("m", wire), api_key="any", sleep=_never, **wire.options
         )
         minds = ChoreographyPlanner("orders", goals=["order.received"], reasoner=reasoner)
-        async with running(tmp_path / "flow.db", clock) as platform:
+        async with running_platform(tmp_path / "flow.db", clock) as platform:
             plan = await order(platform, minds, payments(charged=charged))
 
             async def needs_an_operator() -> Any:

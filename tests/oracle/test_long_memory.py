@@ -1,5 +1,5 @@
-"""Plans of 100 steps in which an early fact decides the end. The model has no memory of its own: it reads one
-request, and may look up one thing."""
+"""Plans of 100 steps with an early fact decisive for the end. The model has no memory of its own: it reads one request,
+and may make one lookup."""
 
 import json
 import re
@@ -46,15 +46,15 @@ Answer = Callable[[int], dict[str, Any]]
 
 
 def _add_up(shown: str) -> str:
-    """Return the sum of the amounts of all items; empty if one of them is not shown."""
+    """Return the sum of the amounts of all items; empty if one is not shown."""
     amounts = {int(number): int(amount) for amount, number in _AMOUNT.findall(shown)}
     return str(sum(amounts.values())) if amounts.keys() >= set(range(STEPS)) else ""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`answer` is the result for an item. `fact` is the needed value: it is written in a request, or computed
-    from one. `words` are those of a search for it. `most` are the median tokens of a request before facts stayed."""
+    """`answer` is the result for an item. `fact` is the needed value: it is written in a request, or computed from one.
+    `words` are a search for it. `most` is the median of tokens in a request before facts were kept."""
 
     goal: dict[str, Any]
     answer: Answer
@@ -73,7 +73,7 @@ class Scenario:
 
 
 def _say(size: int, **first: Any) -> Answer:
-    """Return results of so many characters; `first` is in that of item 3."""
+    """Return results of a number of characters; `first` is in the result of item 3."""
     return lambda number: {"id": f"item-{number}", "detail": "x" * size} | (first if number == 3 else {})
 
 
@@ -117,7 +117,7 @@ SCENARIOS = {
 
 
 class Reader:
-    """Model without a memory: it works off the items in order, by the last one in its request."""
+    """Model without a memory: it works through the items in order, by the last one in its request."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario

@@ -1,5 +1,5 @@
-"""The oracle on a part of its plans; and the tests of the test: on a product without one of its checks, and on a store
-that somebody tampered with, it must fail."""
+"""The oracle on a part of its plans; and the tests of the test: on a product without one of its checks, and on a
+changed store, it must fail."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def last_line(said: str) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.parametrize(("form", "every"), [("json_schema", 10), ("tools", 20)])
-def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
+def test_plans_are_exact_with_every_first_answer_wrong(
     form: str, every: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RATE", "1")
@@ -51,16 +51,16 @@ def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
     assert corrupted == sum(len(plan.steps) for plan in read(oracle.PLANS).plans[::every])
 
 
-@pytest.mark.parametrize("action", PLAYS)
-def test_plans_go_as_they_should_by_each_action_though_every_first_answer_is_wrong(action: str) -> None:
-    outcome, refused = oracle.run(Options(oracle.PLANS, rate=1, action=action, every=15))
+@pytest.mark.parametrize(("action", "wire"), [*((action, "direct") for action in PLAYS), ("publish_all", "anthropic")])
+def test_plans_are_exact_by_each_action_with_every_first_answer_wrong(action: str, wire: str) -> None:
+    outcome, refused = oracle.run(Options(oracle.PLANS, rate=1, wire=wire, action=action, every=15))
     assert outcome.passed(Options()), outcome.wrong
     assert refused.passed(Options()), refused.wrong
     assert outcome.corrupted.total() >= outcome.decisions
 
 
 @pytest.mark.parametrize(("action", "check"), [("publish_all", "validation"), ("delegate", "offer"), ("need", "gate")])
-def test_a_product_without_one_of_its_checks_fails_by_other_actions_too(action: str, check: str) -> None:
+def test_a_product_without_a_check_fails_by_other_actions_too(action: str, check: str) -> None:
     options = Options(oracle.PLANS, rate=1, every=4, action=action, without=check)
     outcome, _ = oracle.run(options)
     assert not outcome.passed(options)
@@ -68,7 +68,7 @@ def test_a_product_without_one_of_its_checks_fails_by_other_actions_too(action: 
 
 
 @pytest.mark.parametrize("action", PLAYS)
-def test_many_plans_are_played_by_each_action(action: str) -> None:
+def test_each_action_applies_to_many_plans(action: str) -> None:
     plans = play(read(oracle.PLANS), action).plans
     decisions = [step for plan in plans for step in plan.steps]
     assert len(plans) >= 20
@@ -86,7 +86,7 @@ def test_many_plans_are_played_by_each_action(action: str) -> None:
         ("gate", "was not approved"),
     ],
 )
-def test_a_product_without_one_of_its_checks_fails(check: str, reason: str) -> None:
+def test_a_product_without_a_check_fails(check: str, reason: str) -> None:
     options = Options(oracle.PLANS, rate=1, every=10, without=check)
     outcome, _ = oracle.run(options)
     assert not outcome.passed(options)
@@ -101,7 +101,7 @@ among_others = pytest.mark.skipif(not registry_beside(oracle.PLANS).is_file(), r
 
 @among_others
 @pytest.mark.parametrize(("options", "asked"), [(LISTED, NEED), (AMONG_OTHERS, FIND)])
-def test_among_events_of_others_a_plan_asks_for_those_that_it_needs(options: Options, asked: str) -> None:
+def test_among_other_events_a_plan_asks_for_the_events_it_needs(options: Options, asked: str) -> None:
     outcome, _ = oracle.run(options)
     assert outcome.passed(options), outcome.wrong
     assert outcome.asked[asked] > 0
@@ -110,14 +110,14 @@ def test_among_events_of_others_a_plan_asks_for_those_that_it_needs(options: Opt
 
 
 @among_others
-def test_a_product_that_publishes_what_it_showed_as_a_line_fails() -> None:
+def test_a_product_that_publishes_an_event_listed_as_a_line_fails() -> None:
     options = replace(LISTED, without="shown")
     outcome, _ = oracle.run(options)
     assert not outcome.passed(options)
     assert any(f"a wrong answer was taken ({BLIND})" in line for lines in outcome.wrong.values() for line in lines)
 
 
-def test_a_run_that_hides_what_it_should_not_fails() -> None:
+def test_a_run_with_wrongly_hidden_events_fails() -> None:
     assert Outcome(plans=1).passed(LISTED)
     assert not Outcome(plans=1, hid=1).passed(LISTED)
     assert not Outcome(plans=1, asked=Counter({FIND: 1})).passed(LISTED)
@@ -126,7 +126,7 @@ def test_a_run_that_hides_what_it_should_not_fails() -> None:
     assert not Outcome(plans=19, wrong={"p": ["x"]}).passed(AMONG_OTHERS)
 
 
-def test_a_run_that_fails_says_so_by_its_last_line_and_its_exit_code(
+def test_a_failed_run_has_a_summary_line_and_an_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", [oracle.__file__, "--without", "gate", "--only", "tau2/retail/86"])
@@ -180,7 +180,7 @@ def test_a_right_product_passes_with_nulls_of_optional_fields_and_without_events
         ({"id": "A", "note": ""}, {"id": "A", "note": ""}),
     ],
 )
-def test_a_null_is_taken_out_only_where_it_stands_for_what_is_left_out(given: Any, published: Any) -> None:
+def test_a_null_is_removed_only_for_an_omitted_field(given: Any, published: Any) -> None:
     assert without_nulls(given, ORDER) == published
     assert without_nulls({"orders": [given]}, {"properties": {"orders": {"items": ORDER}}}) == {"orders": [published]}
 
@@ -199,7 +199,7 @@ def request_of(event: str, result: Any = "ok", **data: Any) -> dict[str, Any]:
         (request_of("a", id="two"), True),
     ],
 )
-def test_requests_are_made_together_unless_one_needs_the_other(second: dict[str, Any], together: bool) -> None:
+def test_requests_are_published_together_unless_one_needs_the_other(second: dict[str, Any], together: bool) -> None:
     first = request_of("a", {"found": ["from the first", "of the goal"]}, id="one")
     question = {"decision": "WAIT", "message": "?"}
     done: dict[str, Any] = {"decision": "COMPLETE", "result": {}}
@@ -208,7 +208,7 @@ def test_requests_are_made_together_unless_one_needs_the_other(second: dict[str,
     assert made is None or [step["decision"] for step in made.steps] == ["WAIT", "PUBLISH_ALL", "COMPLETE"]
 
 
-def test_what_is_published_together_may_come_in_any_order() -> None:
+def test_requests_published_together_may_come_in_any_order() -> None:
     assert in_order([["a"], ["b", "c"], ["d"]], ["a", "c", "b", "d"]) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
     wanted, found = in_order([["a"], ["b", "c"]], ["b", "a", "c", "d"])
     assert (wanted, found) == (["a", "b", "c"], ["b", "a", "c", "d"])
@@ -219,7 +219,7 @@ def test_a_long_plan_has_more_time() -> None:
     assert long.patience - short.patience == 490
 
 
-def test_without_plans_there_is_nothing_that_could_have_passed(
+def test_a_run_without_plans_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PLANS", str(tmp_path))
@@ -229,20 +229,20 @@ def test_without_plans_there_is_nothing_that_could_have_passed(
     assert oracle.main(["--only", "no plan has this name"]) == 1
 
 
-def test_the_wrong_answers_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    def corrupted(seed: int) -> list[tuple[str, int]]:
+def test_the_wrong_answers_depend_on_the_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def corruptions(seed: int) -> list[tuple[str, int]]:
         outcome, _ = oracle.run(Options(oracle.PLANS, rate=0.5, seed=seed, only="sgd/dev", every=12))
         return sorted(outcome.corrupted.items())
 
-    first = corrupted(seed=1)
+    first = corruptions(seed=1)
     monkeypatch.setattr(oracle, "AT_ONCE", 1)
-    assert corrupted(seed=1) == first
-    assert corrupted(seed=2) != first
+    assert corruptions(seed=1) == first
+    assert corruptions(seed=2) != first
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, bytes]:
-    """A plan with a gate and a question, and the store of a run that went as it should."""
+    """Run a plan with a gate and a question, and return it with its store."""
     material = read(oracle.PLANS)
     plan = next(plan for plan in material.plans if plan.questions and any("gate" in step for step in plan.requests))
     store = tmp_path_factory.mktemp("oracle") / "store.db"
@@ -267,7 +267,7 @@ def judged_after(change: str, written: tuple[Plan, bytes], tmp_path: Path) -> Ve
 REQUESTS = "topic = 'action-requests' AND plan_id IS NOT NULL"
 
 
-def test_the_judge_has_nothing_against_a_store_as_it_was_written(written: tuple[Plan, bytes], tmp_path: Path) -> None:
+def test_the_judge_finds_no_fault_in_an_unchanged_store(written: tuple[Plan, bytes], tmp_path: Path) -> None:
     verdict = judged_after("SELECT 1", written, tmp_path)
     assert (verdict.differs, verdict.invalid) == ("", [])
 
@@ -290,7 +290,7 @@ def test_the_judge_has_nothing_against_a_store_as_it_was_written(written: tuple[
         ),
     ],
 )
-def test_the_judge_sees_what_is_not_as_it_should_be(
+def test_the_judge_finds_a_difference_from_the_expected_run(
     change: str, told: str, written: tuple[Plan, bytes], tmp_path: Path
 ) -> None:
     assert told in judged_after(change, written, tmp_path).differs
@@ -309,7 +309,7 @@ def test_the_judge_sees_what_is_not_as_it_should_be(
         ),
     ],
 )
-def test_the_judge_sees_what_should_never_have_been_published(
+def test_the_judge_finds_an_invalid_published_event(
     change: str, told: str, written: tuple[Plan, bytes], tmp_path: Path
 ) -> None:
     assert any(told in reason for reason in judged_after(change, written, tmp_path).invalid)

@@ -1,5 +1,5 @@
-"""The scripted model knows what a request shows and no more, and says when its questions or its wrong answers get it
-what they should not."""
+"""The scripted model knows the content of a request and no more, and complains if its questions or its wrong answers
+reach something forbidden."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from faults import BLIND, KINDS, Case, fault, fault_of
 from material import Event, Payload, Plan
-from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, spelled_step, texts_in, with_texts, words_for
 from scripted import Habit, PlanModel
 from wires import WIRES
 from wires.form import Question, Said
@@ -63,14 +63,14 @@ def step_of(reply: object) -> Payload:
         (question(*USUAL, system="shop.Ship"), {"action": FIND, "words": "Sends it: , or what was bought."}),
     ],
 )
-def test_it_does_what_it_can_with_what_the_request_shows(shown: Question, step: Payload) -> None:
+def test_the_model_takes_the_step_possible_with_the_shown_events(shown: Question, step: Payload) -> None:
     asked = model()
     assert step_of(asked.reply(shown)) == step
     assert asked.complaints == []
     assert asked.asked.total() == (step["action"] in (NEED, FIND))
 
 
-def test_after_a_question_it_is_at_the_same_step() -> None:
+def test_a_question_of_the_model_keeps_its_step() -> None:
     asked = model()
     asked.reply(question(*USUAL))
     asked.reply(question(*USUAL, system=LINE))
@@ -82,7 +82,7 @@ def test_after_a_question_it_is_at_the_same_step() -> None:
 
 
 @pytest.mark.parametrize(("system", "questions"), [("", 2), (LINE, 3)])
-def test_it_does_not_ask_for_ever(system: str, questions: int) -> None:
+def test_the_model_repeats_a_question_a_bounded_number_of_times(system: str, questions: int) -> None:
     asked = model()
     steps = [step_of(asked.reply(question(*USUAL, system=system)))["action"] for _ in range(questions + 1)]
     assert steps[-1] == "complete"
@@ -90,13 +90,13 @@ def test_it_does_not_ask_for_ever(system: str, questions: int) -> None:
     assert "is not shown; looked for before" in asked.complaints[0]
 
 
-def test_it_complains_where_it_cannot_ask() -> None:
+def test_the_model_complains_about_a_request_without_a_way_to_ask() -> None:
     asked = model()
     asked.reply(question(COMPLETE, WAIT, FIND_BRANCH, system=LINE))
     assert f"{NEED} is not offered" in asked.complaints[0]
 
 
-def test_an_event_that_was_published_blindly_is_a_complaint() -> None:
+def test_the_model_complains_about_an_accepted_blind_request() -> None:
     asked = model(rate=1)
     asked.habit = Habit(1, next(seed for seed in range(99) if kind_at(seed) == BLIND))
     assert step_of(asked.reply(question(*USUAL, system=LINE))) == {
@@ -120,15 +120,15 @@ def kind_at(seed: int) -> str:
     [{"action": NEED, "events": ["x"]}, {"action": FIND, "words": "x"}, {"action": "complete", "result": {"a": 1}}],
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_fault_makes_another_answer_or_none(kind: str, step: Payload) -> None:
+def test_every_kind_of_fault_changes_the_answer_or_does_not_apply(kind: str, step: Payload) -> None:
     case = Case({"reasoning": "", "step": step}, None, frozenset({"x"}), [("y", {})], random.Random(1))
     made = fault_of(kind, case)
     assert made is None or not isinstance(made.reply, Said) or made.reply.text != case.text
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_value_of_a_wrong_type_is_wrong_beside_what_is_left_out_by_null(seed: int) -> None:
-    """A strict provider spells what is left out as null, which makes nothing else wrong."""
+def test_a_fault_of_type_changes_a_value_and_no_omitted_null(seed: int) -> None:
+    """A strict provider spells an omitted field as null, without any other error."""
     right = {"action": REQUEST["action"], "data": {"id": "A", "note": None}}
     properties = {"id": {"type": "string"}, "note": {"type": "string"}}
     schema: Payload = {"type": "object", "properties": properties, "required": ["id"]}
@@ -140,7 +140,7 @@ def test_a_value_of_a_wrong_type_is_wrong_beside_what_is_left_out_by_null(seed: 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_null_is_no_fault_where_the_schema_has_no_type(seed: int) -> None:
+def test_a_null_in_an_untyped_field_is_no_fault(seed: int) -> None:
     schema: Payload = {"type": "object", "properties": {"id": {"type": "string"}, "any": {}}, "required": ["id", "any"]}
     right = {"action": REQUEST["action"], "data": {"id": "A", "any": None}}
     made = fault_of("wrong type", Case({"reasoning": "", "step": right}, schema, frozenset(), [], random.Random(seed)))
@@ -155,7 +155,7 @@ SEEN: Payload = {"action": "see_result", "path": "step3.result.items[2:4]"}
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("step", [BOTH, HANDED, SEEN, {"action": "give_up", "reason": "?", "missing": ["a key"]}])
-def test_a_wrong_answer_of_any_kind_is_never_the_right_one(step: Payload, seed: int) -> None:
+def test_no_kind_of_fault_returns_the_right_answer(step: Payload, seed: int) -> None:
     schemas = {"publish:shop.Ship": SCHEMA, "publish:shop.Pay": SCHEMA}
     answer = {"reasoning": "", "step": step}
     case = Case(answer, None, frozenset({SHIP.name}), [("y", {})], random.Random(seed), schemas=schemas)
@@ -166,7 +166,7 @@ def test_a_wrong_answer_of_any_kind_is_never_the_right_one(step: Payload, seed: 
     assert (made["wrong reference"] is not None) == (step in (HANDED, SEEN))
 
 
-def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
+def test_half_of_the_wrong_questions_are_blind_requests() -> None:
     blind: Payload = {"action": "publish:x", "data": {}}
     answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}
     kinds = [
@@ -175,7 +175,7 @@ def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
     assert 30 < kinds.count(BLIND) < 70
 
 
-def test_branches_are_found_wherever_they_stand() -> None:
+def test_branches_are_found_at_any_place_of_the_schema() -> None:
     request = {"anyOf": [branch("publish:a", data={}), branch("publish:b", data={})]}
     several = branch("publish_all", requests={"type": "array", "items": {"$ref": "#/$defs/request"}})
     schema = {"properties": {"step": {"anyOf": [{"$ref": "#/$defs/request"}, several, COMPLETE]}}}
@@ -186,14 +186,14 @@ def test_branches_are_found_wherever_they_stand() -> None:
     assert branches_of(constant).keys() == {"wait"}
 
 
-def test_what_is_listed_is_told_from_all_else_that_stands_in_a_request() -> None:
+def test_only_names_in_a_fenced_list_count_as_listed() -> None:
     listed = '<data>{{\n"publish:a":"x {0}",\n"delegate:p/{0}":""\n}}</data>'
     told = listed.format(2) + '\n<data>{"c":"publish:c"}</data>'
     asked = question(COMPLETE, system=told, more=(listed.format(4), f"There is also:\n{listed.format(5)}"))
     assert lines_of(asked) == {"a", "delegate:p/2", "delegate:p/5"}
 
 
-def test_what_a_provider_cannot_be_held_to_is_said_as_a_text() -> None:
+def test_data_too_loose_for_a_providers_schema_is_sent_as_a_text() -> None:
     loose = branch("publish:x", data={"type": "string", "description": "JSON text"})
     step: Payload = {"action": "publish:x", "data": {"id": 1}}
     assert texts_in(loose) == {"data"} and spelled(step, loose) == step
@@ -201,5 +201,19 @@ def test_what_a_provider_cannot_be_held_to_is_said_as_a_text() -> None:
     assert texts_in(PUBLISH) == frozenset()
 
 
-def test_who_looks_for_an_event_does_not_know_its_name() -> None:
+def test_each_of_several_requests_is_spelled_by_its_own_outline() -> None:
+    alone = branch(
+        "publish:x", data={"type": "object", "properties": {"id": {}, "note": {}}, "required": ["id", "note"]}
+    )
+    outline = branch("publish:x", data={"type": "string", "description": "the same as for this action alone"})
+    several = branch("publish_all", requests={"type": "array", "items": outline})
+    one: Payload = {"action": "publish:x", "data": {"id": 1}}
+    branches = branches_of(question(alone, several).schema)
+    assert with_texts(spelled_step(one, branches), branches)["data"] == {"id": 1, "note": None}
+    both = spelled_step({"action": "publish_all", "requests": [one, one]}, branches)
+    assert both["requests"] == [one, one]
+    assert with_texts(both, branches)["requests"] == [{"action": "publish:x", "data": '{"id": 1}'}] * 2
+
+
+def test_the_search_words_for_an_event_omit_its_name() -> None:
     assert words_for("a.b.GetIt", "Calls a.b.GetIt, to getit\n now") == "Calls , to now"

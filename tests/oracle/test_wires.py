@@ -1,4 +1,4 @@
-"""Each wire is the provider's own: the product's client asks in it, and reads what is written."""
+"""Each wire is the provider's own: the product's client writes requests in it, and reads its answers."""
 
 import http.client
 import json
@@ -49,7 +49,7 @@ every_form = pytest.mark.parametrize("form", FORMS)
 
 
 class Provider:
-    """A provider, and the product's client of it: `questions` is how the model read what it was asked."""
+    """A provider, and the product's client of it: `questions` are the requests as read by the model."""
 
     def __init__(self, name: str, form: Mode) -> None:
         self.wire = WIRES[name]
@@ -89,7 +89,7 @@ async def _never(seconds: float) -> None:
 
 @every_wire
 @every_form
-async def test_a_question_is_read_and_its_answer_understood(name: str, form: Mode) -> None:
+async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         answer = await provider.ask(Said(SAID, tokens=(70, 5)))
         await provider.ask(Said(SAID), more=(Message("assistant", "x"), Message("user", "No.")))
@@ -106,7 +106,7 @@ async def test_a_question_is_read_and_its_answer_understood(name: str, form: Mod
 
 @every_wire
 @every_form
-async def test_an_answer_that_is_cut_or_no_object_comes_as_the_provider_can_carry_it(name: str, form: Mode) -> None:
+async def test_a_cut_or_malformed_answer_arrives_in_the_providers_form(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         cut = await provider.ask(Said(SAID[:9], End.CUT))
         answers = [await provider.ask(Said(text)) for text in TEXTS]
@@ -119,7 +119,7 @@ async def test_an_answer_that_is_cut_or_no_object_comes_as_the_provider_can_carr
 
 @every_wire
 @every_form
-async def test_a_provider_declines_in_its_own_way(name: str, form: Mode) -> None:
+async def test_each_way_of_a_provider_to_decline_is_understood(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
         for declined in provider.wire.declines:
             if declined.insists:
@@ -133,7 +133,7 @@ async def test_a_provider_declines_in_its_own_way(name: str, form: Mode) -> None
 
 
 @every_wire
-async def test_a_request_that_failed_is_repeated_at_once_as_often_as_may_be(name: str) -> None:
+async def test_a_failed_request_is_repeated_at_once_within_its_limit(name: str) -> None:
     with Provider(name, "json_schema") as provider:
         for asked, status in enumerate((429, 500, 502, 503), 1):
             assert (await provider.ask(Failed(status, "try again"), Said(SAID))).value == DECISION
@@ -154,11 +154,11 @@ async def test_a_request_that_failed_is_repeated_at_once_as_often_as_may_be(name
         ),
     ],
 )
-def test_openapis_dialect_is_read_as_json_schema(schema: JsonObject, meant: JsonObject) -> None:
+def test_a_schema_in_openapis_dialect_is_read_as_json_schema(schema: JsonObject, meant: JsonObject) -> None:
     assert as_json_schema(schema) == meant
 
 
-def test_a_client_that_hangs_up_within_its_request_is_no_fault() -> None:
+def test_a_client_hanging_up_in_its_request_is_no_fault() -> None:
     with Loopback(lambda model, question: Said("x")) as server:
         port = int(server.address("m", WIRES["openai"]).split("/")[2].partition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
@@ -167,7 +167,7 @@ def test_a_client_that_hangs_up_within_its_request_is_no_fault() -> None:
             assert client.recv(1) == b""
 
 
-def test_a_path_that_no_wire_has_is_a_fault_of_the_test() -> None:
+def test_a_path_without_a_wire_is_a_fault_of_the_test() -> None:
     def post(address: str) -> None:
         connection = http.client.HTTPConnection(address.split("/")[2], timeout=5)
         connection.request("POST", "/m/v1/embeddings", "{}")

@@ -1,4 +1,4 @@
-"""What stands around a plan: the agents behind its events, which answer by its script, and the person it asks."""
+"""The surroundings of a plan: agents with scripted answers to its events, and the person for its questions."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ PATIENCE, PATIENCE_PER_STEP = 60.0, 10.0
 
 @dataclass(frozen=True)
 class Told:
-    """What the caller of the plan got. `reason` is set when it was no result."""
+    """The reply to the plan's caller. `reason` is set for a failure."""
 
     result: Any = None
     reason: str = ""
@@ -66,10 +66,9 @@ class Told:
 
 @dataclass
 class World:
-    """The k-th request of the plan is answered with what its script holds for the k-th, however often it is handed
-    over; so are its questions. Requests that are published together may come in any order. `model` says how the planner
-    calls its model, `helpers_model` how its helper does. Of its budgets only the actions are tried: wrong answers use
-    up calls and tokens."""
+    """The k-th request of the plan gets the k-th answer of its script, however often it is delivered; its questions
+    too. Requests published together may come in any order. `model` has the planner's model options, `helpers_model` its
+    helper's. Of its budgets only the actions are tested: wrong answers use up calls and tokens."""
 
     plan: Plan
     model: dict[str, Any]
@@ -87,7 +86,8 @@ class World:
         return PATIENCE + PATIENCE_PER_STEP * len(self.plan.steps)
 
     def agents(self) -> list[Agent]:
-        """The planner, its helper, a tool for what assistants do, and a worker for each kind of agent beside them."""
+        """Return the planner, its helper, a tool for the work of assistants, and a worker for each other kind of
+        agent."""
         planners = [self._planner(self.plan, GOAL, external_events=[REPLIED], **self.model)]
         if helper := self.plan.helper:
             planners.append(self._planner(helper, HELP, **self.helpers_model))
@@ -147,17 +147,17 @@ class World:
         return self._requests.pop(at) if self._requests else {"event": "nothing more"}
 
     def _is_silent_about(self, event_type: str, data: Payload) -> bool:
-        """Tell whether nobody decides about this proposal."""
+        """Tell whether this proposal stays undecided."""
         silent = [step for step in self.plan.requests if step.get("is_silent")]
         return any(_is_asked(step, event_type, data) for step in silent)
 
     @property
     def _known(self) -> set[str]:
-        """Events that may be requested."""
+        """Return the events open to requests."""
         return {*self.plan.events, GOAL_EVENT, *([HELP_EVENT] if self.plan.helper else [])}
 
     async def live(self, client: LocalClient) -> Told:
-        """Submit the goal, be the person until the plan has ended, and see what comes back."""
+        """Submit the goal, answer as the person until the plan's end, and return its outcome."""
         handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
         try:
             return await self._live(client, handle)
@@ -186,7 +186,7 @@ class World:
             await client.cancel(handle.plan_id, "nobody will ever answer")
 
     async def _answer(self, wait_id: str, client: LocalClient) -> None:
-        """To every proposal a yes: what must not be published has to be kept back by the platform."""
+        """Approve every proposal: the platform has to keep back invalid events."""
         asked = next((wait for wait in await client.waits() if wait.wait_id == wait_id), None)
         if asked is None:
             self.surprises.append("a wait was announced that is not open")
@@ -204,7 +204,7 @@ class World:
 
 
 def bystanders(events: Sequence[Event], number: int) -> list[Agent]:
-    """Return so many agents of all tenants, which together take these events, and never answer."""
+    """Return a number of agents of all tenants; together they take these events, and never answer."""
     return [_bystander(f"bystander {first}", events[first::number]) for first in range(number) if events[first::number]]
 
 

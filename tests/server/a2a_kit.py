@@ -1,4 +1,4 @@
-"""The protocol's own client, calling a gateway over a socket, and what the tests send by it."""
+"""The protocol's own client for a gateway over a socket, and builders of its messages."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -38,8 +38,8 @@ REJECTED = TaskState.TASK_STATE_REJECTED
 
 
 @asynccontextmanager
-async def served(platform: Platform, *agents: Agent, auth: Any = None, **options: Any) -> AsyncGenerator[str]:
-    """The URL of a server whose gateway is open."""
+async def serve_gateway(platform: Platform, *agents: Agent, auth: Any = None, **options: Any) -> AsyncGenerator[str]:
+    """Serve a platform with an open gateway, and yield its URL."""
     gateway = A2AGateway(**options)
     await platform.start(gateway, *agents)
     listener, until, begun = listen("127.0.0.1", 0, is_open=auth is None), asyncio.Event(), asyncio.Event()
@@ -54,7 +54,7 @@ async def served(platform: Platform, *agents: Agent, auth: Any = None, **options
 
 
 @asynccontextmanager
-async def speaking(
+async def connect_client(
     url: str, token: str | None = None, *, streaming: bool = False, binding: str = "JSONRPC"
 ) -> AsyncGenerator[Client]:
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
@@ -65,7 +65,7 @@ async def speaking(
 
 
 def message(*parts: Any, **fields: Any) -> Message:
-    """Text and objects, as a message; `about` is its metadata."""
+    """Build a message of texts and objects; `about` is its metadata."""
     about = Struct()
     about.update(fields.pop("about", {}))
     fields.setdefault("message_id", token_hex(8))
@@ -73,14 +73,14 @@ def message(*parts: Any, **fields: Any) -> Message:
     return Message(role=Role.ROLE_USER, parts=given, metadata=about, **fields)
 
 
-def asking(*parts: Any, at_once: bool = False, **fields: Any) -> SendMessageRequest:
+def request_of(*parts: Any, at_once: bool = False, **fields: Any) -> SendMessageRequest:
     how = SendMessageConfiguration(return_immediately=at_once)
     return SendMessageRequest(message=message(*parts, **fields), configuration=how)
 
 
-async def said(client: Client, *parts: Any, at_once: bool = False, **fields: Any) -> Task:
-    """The task that one message leads to, as it is when its turn is over."""
-    *_, last = [one async for one in client.send_message(asking(*parts, at_once=at_once, **fields))]
+async def send_message(client: Client, *parts: Any, at_once: bool = False, **fields: Any) -> Task:
+    """Send one message and return its task at the end of the turn."""
+    *_, last = [one async for one in client.send_message(request_of(*parts, at_once=at_once, **fields))]
     if last.HasField("task"):
         return last.task
     return await client.get_task(GetTaskRequest(id=last.status_update.task_id))

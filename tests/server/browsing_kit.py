@@ -15,7 +15,7 @@ SECRET = "s" * 40
 
 
 class Browser:
-    """Keeps cookies, follows where it is sent, and sends the forms of the page that it looked at last."""
+    """Keeps cookies, follows redirects, and sends the forms of the last page."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
@@ -38,7 +38,7 @@ class Browser:
 
 
 @asynccontextmanager
-async def browsing(platform: Platform, *roles: str) -> AsyncIterator[Browser]:
+async def open_browser(platform: Platform, *roles: str) -> AsyncIterator[Browser]:
     served = app(platform, roles=roles, site=Console(secret=SECRET))
     transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))
     async with httpx.AsyncClient(
@@ -48,7 +48,7 @@ async def browsing(platform: Platform, *roles: str) -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def signed_in(platform: Platform, tenant: str, user: str, *roles: str) -> AsyncIterator[Browser]:
+async def browser_of(platform: Platform, tenant: str, user: str, *roles: str) -> AsyncIterator[Browser]:
     keys = Keys(token=caller(tenant, user, *roles))
     served = app(platform, auth=keys, site=Console(secret=SECRET))
     transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))

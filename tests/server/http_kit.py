@@ -1,4 +1,4 @@
-"""A client that holds every answer of the server against its own document, and the small applications of the tests."""
+"""A client with a check of every answer against the server's own document, and the small applications of the tests."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def _validator(schema: str) -> Any:
 
 
 def operation_of(method: str, path: str) -> dict[str, Any] | None:
-    """The most literal of the paths that fit."""
+    """Return the operation of the most literal matching path."""
     fitting = [
         (template.count("{"), methods[method.lower()])
         for template, methods in the_document()["paths"].items()
@@ -43,14 +43,14 @@ def operation_of(method: str, path: str) -> dict[str, Any] | None:
     return min(fitting, key=lambda one: one[0])[1] if fitting else None
 
 
-async def must_be_as_told(response: httpx.Response) -> None:
-    """Fail for an answer that its operation does not tell of: another status, another type, or off its schema."""
+async def must_fit_the_document(response: httpx.Response) -> None:
+    """Fail for an answer outside its operation's description: another status, another type, or off its schema."""
     request = response.request
     operation = operation_of(request.method, request.url.path)
     if operation is None:
         return
     told = operation["responses"].get(str(response.status_code))
-    assert told is not None, f"{operation['operationId']} does not tell of {response.status_code}"
+    assert told is not None, f"{operation['operationId']} does not describe {response.status_code}"
     kinds = told.get("content", {})
     kind = response.headers.get("content-type", "").partition(";")[0]
     if not kinds:
@@ -66,7 +66,7 @@ async def must_be_as_told(response: httpx.Response) -> None:
 
 
 class Keys:
-    """Tokens and whom they stand for."""
+    """Authenticator of tokens by their callers."""
 
     def __init__(self, **callers: Caller) -> None:
         self.callers = dict(callers)
@@ -82,17 +82,17 @@ def caller(tenant: str = "shop", user: str = "maria", *roles: str) -> Caller:
 
 
 @asynccontextmanager
-async def calling(
+async def client_as(
     served: Starlette, token: str | None = None, *, address: str = "127.0.0.1"
 ) -> AsyncGenerator[httpx.AsyncClient]:
-    """A client of an application, as the holder of a token."""
+    """Yield a client of an application, as the holder of a token."""
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     transport = httpx.ASGITransport(served, client=(address, 5000))
     async with httpx.AsyncClient(
         transport=transport,
         base_url="http://127.0.0.1:8700",
         headers=headers,
-        event_hooks={"response": [must_be_as_told]},
+        event_hooks={"response": [must_fit_the_document]},
         timeout=20,
     ) as client:
         yield client
@@ -100,12 +100,12 @@ async def calling(
 
 @asynccontextmanager
 async def local(platform: Platform, **options: Unpack[Options]) -> AsyncGenerator[httpx.AsyncClient]:
-    async with calling(app(platform, **options)) as client:
+    async with client_as(app(platform, **options)) as client:
         yield client
 
 
 def events_in(text: str) -> list[dict[str, str]]:
-    """The server-sent events of a stream, without comments."""
+    """Return the server-sent events of a stream, without comments."""
     found: list[dict[str, str]] = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if line and not line.startswith(":"))
@@ -115,7 +115,7 @@ def events_in(text: str) -> list[dict[str, str]]:
 
 
 class OpenStream:
-    """A stream of an application, whose reader takes one chunk after the other, or none."""
+    """A stream of an application. Its reader takes one chunk after the other, or none."""
 
     def __init__(self, served: Starlette, path: str, *, reads: bool = True, **headers: str) -> None:
         path, _, query = path.partition("?")

@@ -1,4 +1,4 @@
-"""A platform and, over HTTP, agents that have no store."""
+"""A platform and, over HTTP, agents without a store."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ PLACE = "http://127.0.0.1:8700"
 
 
 @asynccontextmanager
-async def elsewhere(
+async def start_remote(
     platform: Platform,
     *agents: Agent,
     token: str | None = None,
@@ -32,7 +32,7 @@ async def elsewhere(
     clock: Clock | None = None,
     **options: Unpack[Options],
 ) -> AsyncGenerator[RemoteAgents]:
-    """Agents in a process of their own, as far as the platform can tell."""
+    """Start agents in a process of their own, as far as the platform can tell."""
     transport = httpx.ASGITransport(app(platform, auth=auth, **options), client=("127.0.0.1", 5000))
     await platform.start()
     async with RemoteAgents(PLACE, token=token, clock=clock, transport=transport) as remote:
@@ -41,7 +41,7 @@ async def elsewhere(
 
 
 def adder() -> Worker:
-    """A worker that asks for two parts at once and adds them, and remembers what it was asked."""
+    """Return a worker with two parallel requests: it adds their results, and remembers its task."""
     worker = Worker("adder", events_produced=["sum.done"])
 
     @worker.on_task("sum.requested")

@@ -1,4 +1,4 @@
-"""Another's agent as a worker here: its skills are requests, its questions are asked of people here."""
+"""Another platform's agent as a worker: its skills are requests, and its questions go to people here."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from a2a_kit import PATIENCE, served
+from a2a_kit import PATIENCE, serve_gateway
 from http_kit import Keys, caller
-from kit import as_time_passes, happens, held_for, payments, planner, until
+from kit import as_time_passes, happens, pass_time, payments, planner, until
 
 from soorma_ai import (
     Approval,
@@ -46,13 +46,13 @@ async def here(tmp_path: Path) -> AsyncGenerator[Platform]:
         yield opened
 
 
-async def connected(url: str, **options: Any) -> A2AAgent:
+async def connect_agent(url: str, **options: Any) -> A2AAgent:
     return await A2AAgent.connect("shop", url, token="us", allow_private=True, **options)
 
 
-async def test_anothers_skill_is_a_request_here(there: Platform, here: Platform) -> None:
-    async with served(there, planner([CHARGE, DONE], goals=[GOAL]), payments(), auth=KEYS) as url:
-        await here.start(await connected(url))
+async def test_a_skill_of_another_platforms_agent_is_a_request(there: Platform, here: Platform) -> None:
+    async with serve_gateway(there, planner([CHARGE, DONE], goals=[GOAL]), payments(), auth=KEYS) as url:
+        await here.start(await connect_agent(url))
         reply = await here.request("shop.order.received", {"order_id": "A1"}, timeout=PATIENCE)
         assert reply["result"] == {"paid": 12}
         known = {one.definition.event_name: one.definition for one in await here.registry.events()}
@@ -62,9 +62,9 @@ async def test_anothers_skill_is_a_request_here(there: Platform, here: Platform)
         assert plan.goal_data == {"order_id": "A1"}
 
 
-async def test_what_it_asks_is_asked_of_people_here(there: Platform, here: Platform) -> None:
-    async with served(there, planner([CHARGE, DONE], goals=[GOAL]), payments(Approval()), auth=KEYS) as url:
-        await here.start(await connected(url))
+async def test_a_question_of_another_platforms_agent_is_asked_of_people_here(there: Platform, here: Platform) -> None:
+    async with serve_gateway(there, planner([CHARGE, DONE], goals=[GOAL]), payments(Approval()), auth=KEYS) as url:
+        await here.start(await connect_agent(url))
         asked = await here.ask("shop.order.received", {"order_id": "A1"})
 
         async def question() -> Any:
@@ -83,15 +83,15 @@ async def test_what_it_asks_is_asked_of_people_here(there: Platform, here: Platf
         assert (await here.reply(asked, timeout=PATIENCE))["result"] == {"paid": 12}
 
 
-async def test_what_fails_there_is_a_failure_here(there: Platform, here: Platform) -> None:
-    async with served(there, planner([[]], goals=[GOAL]), payments(), auth=KEYS) as url:
-        await here.start(await connected(url))
+async def test_a_failed_task_of_another_platform_is_a_failed_reply(there: Platform, here: Platform) -> None:
+    async with serve_gateway(there, planner([[]], goals=[GOAL]), payments(), auth=KEYS) as url:
+        await here.start(await connect_agent(url))
         reply: Any = await here.request("shop.order.received", {"order_id": "A1"}, timeout=PATIENCE)
         assert (reply["success"], reply["error"]["code"]) == (False, "failed")
 
 
 class Finding(A2AAgent):
-    """Says when it has found a task of an earlier try."""
+    """Signals a found task of an earlier try."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -104,7 +104,7 @@ class Finding(A2AAgent):
         return found
 
 
-async def test_a_task_that_takes_longer_than_a_try_is_found_again_by_the_next(
+async def test_a_task_longer_than_one_try_is_found_again_by_the_next_try(
     there: Platform, tmp_path: Path, clock: VirtualClock
 ) -> None:
     has_begun, may_end, charged = asyncio.Event(), asyncio.Event(), list[str]()
@@ -119,14 +119,14 @@ async def test_a_task_that_takes_longer_than_a_try_is_found_again_by_the_next(
 
     async with (
         Platform(f"sqlite:///{tmp_path / 'here.db'}", clock=clock) as here,
-        served(there, planner([CHARGE, DONE], goals=[GOAL]), slow, auth=KEYS) as url,
+        serve_gateway(there, planner([CHARGE, DONE], goals=[GOAL]), slow, auth=KEYS) as url,
     ):
         hour = timedelta(hours=1)
         agent = Finding("shop", url, skills=[GOAL], token="us", allow_private=True, handler_timeout=hour)
         await here.start(agent)
         asked = await here.ask("shop.order.received", {"order_id": "A1"}, timeout=timedelta(days=1))
         await happens(has_begun)
-        await held_for(here, clock, hour)
+        await pass_time(here, clock, hour)
         finds = asyncio.create_task(agent.has_found.wait())
         await as_time_passes(clock, partial(_is_done, finds))
         may_end.set()
@@ -140,8 +140,8 @@ async def _is_done(task: asyncio.Task[Any]) -> bool:
     return task.done()
 
 
-async def test_a_token_that_is_not_good_is_a_failure_at_once(there: Platform, here: Platform) -> None:
-    async with served(there, planner([DONE], goals=[GOAL]), auth=KEYS) as url:
+async def test_an_invalid_token_fails_the_request_at_once(there: Platform, here: Platform) -> None:
+    async with serve_gateway(there, planner([DONE], goals=[GOAL]), auth=KEYS) as url:
         await here.start(A2AAgent("shop", url, skills=["order.received"], token="made-up", allow_private=True))
         reply: Any = await here.request("shop.order.received", {"order_id": "A1"}, timeout=PATIENCE)
         assert reply["error"]["code"] == "refused"
@@ -155,20 +155,20 @@ async def test_a_token_that_is_not_good_is_a_failure_at_once(there: Platform, he
         ("http://agents.example", "https"),
     ],
 )
-def test_only_places_are_asked_that_can_be_trusted(url: str, says: str) -> None:
+def test_an_untrusted_address_of_an_agent_is_refused(url: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         A2AAgent("shop", url, skills=["x"])
 
 
-async def test_a_private_address_is_refused_and_the_requester_is_told(here: Platform) -> None:
+async def test_a_private_address_is_refused_and_the_requester_gets_the_failure(here: Platform) -> None:
     await here.start(A2AAgent("shop", "https://127.0.0.1:1", skills=["x"]))
     reply: Any = await here.request("shop.x", {}, timeout=PATIENCE)
     assert "no public address" in reply["error"]["message"]
 
 
 @asynccontextmanager
-async def saying(body: bytes, kind: str = "application/json") -> AsyncGenerator[str]:
-    """A server that gives everybody the same answer."""
+async def serve_answer(body: bytes, kind: str = "application/json") -> AsyncGenerator[str]:
+    """Run a server with the same answer for every request."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -194,6 +194,6 @@ ELSEWHERE = b"""{"name": "x", "skills": [{"id": "x", "name": "x", "description":
     ],
 )
 async def test_a_hostile_card_is_refused(body: bytes, says: str) -> None:
-    async with saying(body) as url:
+    async with serve_answer(body) as url:
         with pytest.raises((ConfigError, RemoteProtocolError), match=says):
-            await connected(url)
+            await connect_agent(url)

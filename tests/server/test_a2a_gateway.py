@@ -1,4 +1,4 @@
-"""Others' agents ask for goals by A2A: its own client, over a socket, sees plans as tasks."""
+"""Foreign agents submit goals by A2A: the protocol's own client, over a socket, sees plans as tasks."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
@@ -33,10 +33,10 @@ from a2a_kit import (
     REJECTED,
     SUBMITTED,
     WORKING,
-    asking,
-    said,
-    served,
-    speaking,
+    connect_client,
+    request_of,
+    send_message,
+    serve_gateway,
     state_in,
 )
 from google.protobuf.json_format import MessageToDict
@@ -63,9 +63,12 @@ def shop(*script: Any, approval: Approval | None = None, **options: Any) -> tupl
 
 
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
-async def test_who_waits_gets_the_task_when_it_is_over(platform: Platform, binding: str) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url, speaking(url, "maria", binding=binding) as client:
-        task = await said(client, {"order_id": "A1"})
+async def test_a_blocking_message_returns_the_completed_task(platform: Platform, binding: str) -> None:
+    async with (
+        serve_gateway(platform, *shop(), auth=KEYS) as url,
+        connect_client(url, "maria", binding=binding) as client,
+    ):
+        task = await send_message(client, {"order_id": "A1"})
         assert (task.status.state, task.metadata["goal"]) == (COMPLETED, "order.received")
         # A float would not hold the number, so the result goes as text.
         assert task.artifacts[0].parts[0].text == '{"big":1152921504606846976,"paid":12}'
@@ -76,74 +79,83 @@ async def test_who_waits_gets_the_task_when_it_is_over(platform: Platform, bindi
 
 
 async def test_the_same_message_is_the_same_task(platform: Platform) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url, speaking(url, "maria") as client:
-        first = await said(client, {"order_id": "A1"}, message_id="once")
-        again = await said(client, {"order_id": "A1"}, message_id="once")
+    async with serve_gateway(platform, *shop(), auth=KEYS) as url, connect_client(url, "maria") as client:
+        first = await send_message(client, {"order_id": "A1"}, message_id="once")
+        again = await send_message(client, {"order_id": "A1"}, message_id="once")
         assert (first.id, first.context_id) == (again.id, again.context_id)
         with pytest.raises(InvalidParamsError, match="with other content"):
-            await said(client, {"order_id": "A2"}, message_id="once")
+            await send_message(client, {"order_id": "A2"}, message_id="once")
 
 
-async def test_who_does_not_wait_asks_for_the_task_later(platform: Platform) -> None:
-    async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, "an order", at_once=True, context_id="talk 1")
+async def test_a_message_without_waiting_returns_the_task_at_once(platform: Platform) -> None:
+    async with (
+        serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        task = await send_message(client, "an order", at_once=True, context_id="talk 1")
         assert task.status.state in (SUBMITTED, WORKING, ASKS)
         assert task.context_id == "talk 1"
 
 
 async def test_a_question_is_asked_of_the_caller_and_answered_by_a_message(platform: Platform) -> None:
-    async with served(platform, *shop(approval=Approval()), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
+    async with (
+        serve_gateway(platform, *shop(approval=Approval()), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        task = await send_message(client, {"order_id": "A1"})
         assert task.status.state == ASKS
         about = MessageToDict(task.status.message.parts[-1].data)
         assert about["proposed_data"] == {"amount": 12}
         assert about["allowed_decisions"][:2] == ["approve", "edit"]
         with pytest.raises(InvalidParamsError, match="does not count"):
-            await said(client, {"approved": "perhaps"}, task_id=task.id)
+            await send_message(client, {"approved": "perhaps"}, task_id=task.id)
         with pytest.raises(InvalidParamsError, match="belongs to"):
-            await said(client, "approve", task_id=task.id, context_id="another")
-        answered = await said(client, "approve", task_id=task.id, message_id="yes")
+            await send_message(client, "approve", task_id=task.id, context_id="another")
+        answered = await send_message(client, "approve", task_id=task.id, message_id="yes")
         assert (answered.status.state, answered.id) == (COMPLETED, task.id)
         assert [one.role for one in answered.history] == [1, 2, 1]
         with pytest.raises(UnsupportedOperationError, match="asks nothing"):
-            await said(client, "approve", task_id=task.id)
-        again = await said(client, "approve", task_id=task.id, message_id="yes")
+            await send_message(client, "approve", task_id=task.id)
+        again = await send_message(client, "approve", task_id=task.id, message_id="yes")
         assert again.status.state == COMPLETED
 
 
-async def test_an_answer_that_comes_again_answers_no_other_question(platform: Platform) -> None:
+async def test_a_repeated_answer_answers_no_other_question(platform: Platform) -> None:
     agents = shop(CHARGE, publish("payment.charge.requested", amount=9999), DONE, approval=Approval())
-    async with served(platform, *agents, auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
+    async with serve_gateway(platform, *agents, auth=KEYS) as url, connect_client(url, "maria") as client:
+        task = await send_message(client, {"order_id": "A1"})
         for _ in range(2):
-            asks = await said(client, "approve", task_id=task.id, message_id="yes")
+            asks = await send_message(client, "approve", task_id=task.id, message_id="yes")
             about = MessageToDict(asks.status.message.parts[-1].data)
             assert (asks.status.state, about["proposed_data"]) == (ASKS, {"amount": 9999})
 
 
-async def test_an_answer_that_let_a_goal_go_may_come_again(platform: Platform) -> None:
+async def test_a_repeated_approval_of_a_goal_returns_the_task(platform: Platform) -> None:
     goal = EventDefinition(event_name="order.received", approval=Approval())
-    async with served(platform, *shop(goals=[goal]), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
-        await said(client, "approve", task_id=task.id, message_id="yes", at_once=True)
-        again = await said(client, "approve", task_id=task.id, message_id="yes")
+    async with serve_gateway(platform, *shop(goals=[goal]), auth=KEYS) as url, connect_client(url, "maria") as client:
+        task = await send_message(client, {"order_id": "A1"})
+        await send_message(client, "approve", task_id=task.id, message_id="yes", at_once=True)
+        again = await send_message(client, "approve", task_id=task.id, message_id="yes")
         assert again.status.state == COMPLETED
 
 
-async def test_who_is_no_approver_is_told_so_and_the_question_stays_open(platform: Platform) -> None:
-    async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
+async def test_an_answer_without_the_approvers_role_is_an_error_and_the_question_stays_open(platform: Platform) -> None:
+    async with (
+        serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        task = await send_message(client, {"order_id": "A1"})
         with pytest.raises(InvalidParamsError, match="manager must answer"):
-            await said(client, "approve", task_id=task.id)
+            await send_message(client, "approve", task_id=task.id)
         assert (await client.get_task(GetTaskRequest(id=task.id))).status.state == ASKS
 
 
-async def test_an_answer_that_is_given_elsewhere_moves_the_task(platform: Platform) -> None:
+async def test_an_answer_through_another_client_continues_the_task(platform: Platform) -> None:
     async with (
-        served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
-        speaking(url, "maria", streaming=True) as client,
+        serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
+        connect_client(url, "maria", streaming=True) as client,
     ):
-        turn = [state_in(one) async for one in client.send_message(asking({"order_id": "A1"}))]
+        turn = [state_in(one) async for one in client.send_message(request_of({"order_id": "A1"}))]
         assert turn[-1] == ASKS, "the turn of the caller ends the stream"
         (wait,) = await platform.as_user(tenant_id="shop", user_id="boss", roles={"manager"}).waits()
         task_id = str(wait.plan_id)
@@ -160,14 +172,14 @@ async def test_an_answer_that_is_given_elsewhere_moves_the_task(platform: Platfo
             _ = [one async for one in client.subscribe(SubscribeToTaskRequest(id=task_id))]
 
 
-async def test_a_goal_that_people_must_approve_first_is_a_task_already(platform: Platform) -> None:
+async def test_a_goal_held_for_approval_is_already_a_task(platform: Platform) -> None:
     goal = EventDefinition(event_name="order.received", approval=BY_MANAGER)
     async with (
-        served(platform, *shop(goals=[goal]), auth=KEYS) as url,
-        speaking(url, "maria", streaming=True) as client,
-        speaking(url, "boss") as boss,
+        serve_gateway(platform, *shop(goals=[goal]), auth=KEYS) as url,
+        connect_client(url, "maria", streaming=True) as client,
+        connect_client(url, "boss") as boss,
     ):
-        task = await said(client, {"order_id": "A1"})
+        task = await send_message(client, {"order_id": "A1"})
         assert task.status.state == ASKS
         with pytest.raises(TaskNotCancelableError):
             await client.cancel_task(CancelTaskRequest(id=task.id))
@@ -178,7 +190,7 @@ async def test_a_goal_that_people_must_approve_first_is_a_task_already(platform:
         assert await manager.answer(wait.wait_id, {"approved": True}) == "accepted"
         seen = [one async for one in client.subscribe(SubscribeToTaskRequest(id=task.id))]
         assert state_in(seen[-1]) == COMPLETED
-        refused = await said(client, {"order_id": "A2"})
+        refused = await send_message(client, {"order_id": "A2"})
         (wait,) = await manager.waits()
         assert await manager.answer(wait.wait_id, {"approved": False}, note="too dear") == "accepted"
         ended = await client.get_task(GetTaskRequest(id=refused.id))
@@ -186,55 +198,64 @@ async def test_a_goal_that_people_must_approve_first_is_a_task_already(platform:
 
 
 async def test_a_task_is_cancelled_once(platform: Platform) -> None:
-    async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
+    async with (
+        serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        task = await send_message(client, {"order_id": "A1"})
         ended = await client.cancel_task(CancelTaskRequest(id=task.id))
         assert ended.status.state == CANCELED
         with pytest.raises(TaskNotCancelableError):
             await client.cancel_task(CancelTaskRequest(id=task.id))
 
 
-async def test_a_plan_that_fails_is_a_task_that_failed(platform: Platform) -> None:
-    async with served(platform, *shop([]), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {"order_id": "A1"})
+async def test_a_failed_plan_is_a_failed_task(platform: Platform) -> None:
+    async with serve_gateway(platform, *shop([]), auth=KEYS) as url, connect_client(url, "maria") as client:
+        task = await send_message(client, {"order_id": "A1"})
         assert (task.status.state, bool(task.status.message.parts[0].text)) == (FAILED, True)
 
 
-async def test_a_plan_that_gives_up_is_a_task_that_failed_for_its_reason(platform: Platform) -> None:
+async def test_a_plan_given_up_is_a_failed_task_with_its_reason(platform: Platform) -> None:
     script = [CHARGE, give_up("No shop sells it.", "a shop")]
-    async with served(platform, *shop(*script), auth=KEYS) as url, speaking(url, "maria") as client:
-        task = await said(client, {})
+    async with serve_gateway(platform, *shop(*script), auth=KEYS) as url, connect_client(url, "maria") as client:
+        task = await send_message(client, {})
         assert task.status.state == FAILED
         assert task.status.message.parts[0].text == "gave_up: No shop sells it.; missing: a shop"
 
 
-async def test_who_helps_a_plan_that_would_give_up_answers_by_a_message(platform: Platform) -> None:
+async def test_a_message_is_the_hint_to_a_plan_about_to_give_up(platform: Platform) -> None:
     script = [give_up("No shop sells it."), DONE]
-    async with served(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url, speaking(url, "maria") as client:
-        asked = await said(client, {})
+    async with (
+        serve_gateway(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        asked = await send_message(client, {})
         assert asked.status.state == ASKS
-        done = await said(client, "Ask Ink & Co.", task_id=asked.id)
+        done = await send_message(client, "Ask Ink & Co.", task_id=asked.id)
         assert done.status.state == COMPLETED
     maria = platform.as_user(tenant_id="shop", user_id="maria")
     (step,) = [one for one in (await maria.plan(asked.id)).steps if one.kind == "answered"]
     assert step.data == {"hint": "Ask Ink & Co."}
 
 
-async def test_the_word_reject_ends_a_plan_that_would_give_up(platform: Platform) -> None:
+async def test_the_word_reject_ends_a_plan_about_to_give_up(platform: Platform) -> None:
     script = [give_up("No shop sells it.")]
-    async with served(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url, speaking(url, "maria") as client:
-        asked = await said(client, {})
-        failed = await said(client, "reject", task_id=asked.id)
+    async with (
+        serve_gateway(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+    ):
+        asked = await send_message(client, {})
+        failed = await send_message(client, "reject", task_id=asked.id)
         assert failed.status.state == FAILED
         assert failed.status.message.parts[0].text == "gave_up: No shop sells it.; maria ended the plan"
 
 
-async def test_tasks_are_listed_by_pages_the_last_changed_first(platform: Platform) -> None:
+async def test_tasks_are_listed_in_pages_by_last_change(platform: Platform) -> None:
     async with (
-        served(platform, *shop(*[complete({"done": 1})] * 5), auth=KEYS) as url,
-        speaking(url, "maria") as client,
+        serve_gateway(platform, *shop(*[complete({"done": 1})] * 5), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
     ):
-        made = [await said(client, {"order_id": str(number)}, context_id="talk") for number in range(5)]
+        made = [await send_message(client, {"order_id": str(number)}, context_id="talk") for number in range(5)]
         first = await client.list_tasks(ListTasksRequest(page_size=3, context_id="talk"))
         behind = await client.list_tasks(
             ListTasksRequest(page_size=3, context_id="talk", page_token=first.next_page_token)
@@ -250,17 +271,17 @@ async def test_tasks_are_listed_by_pages_the_last_changed_first(platform: Platfo
 
 
 @pytest.mark.parametrize("who", ["boss", "eve"])
-async def test_the_task_of_another_does_not_exist(platform: Platform, who: str) -> None:
+async def test_a_task_of_another_user_or_tenant_does_not_exist(platform: Platform, who: str) -> None:
     async with (
-        served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
-        speaking(url, "maria") as client,
-        speaking(url, who, streaming=True) as other,
+        serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url,
+        connect_client(url, "maria") as client,
+        connect_client(url, who, streaming=True) as other,
     ):
-        task = await said(client, {"order_id": "A1"})
+        task = await send_message(client, {"order_id": "A1"})
         calls: list[Callable[[], Awaitable[Any]]] = [
             lambda: other.get_task(GetTaskRequest(id=task.id)),
             lambda: other.cancel_task(CancelTaskRequest(id=task.id)),
-            lambda: said(other, "approve", task_id=task.id),
+            lambda: send_message(other, "approve", task_id=task.id),
             lambda: _all(other.subscribe(SubscribeToTaskRequest(id=task.id))),
             lambda: other.get_task(GetTaskRequest(id="made up")),
         ]
@@ -275,8 +296,8 @@ async def _all(stream: Any) -> list[Any]:
     return [one async for one in stream]
 
 
-async def test_nobody_is_served_without_a_good_token(platform: Platform) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
+async def test_every_a2a_endpoint_refuses_a_request_without_a_valid_token(platform: Platform) -> None:
+    async with serve_gateway(platform, *shop(), auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
         for path in ("/a2a", "/a2a/v1/message:send", "/tasks/send"):
             for headers in ({}, {"authorization": "Bearer made-up"}):
                 refused = await http.post(path, json={}, headers=headers)
@@ -297,14 +318,14 @@ async def test_nobody_is_served_without_a_good_token(platform: Platform) -> None
         ([{"order_id": 7}], InvalidParamsError),
     ],
 )
-async def test_what_cannot_be_a_goal_begins_nothing(platform: Platform, parts: list[Any], error: type) -> None:
+async def test_a_message_unfit_as_a_goal_starts_no_plan(platform: Platform, parts: list[Any], error: type) -> None:
     schema = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
     goal = EventDefinition(event_name="order.received", payload_schema=schema)
-    async with served(platform, *shop(goals=[goal]), auth=KEYS) as url, speaking(url, "maria") as client:
+    async with serve_gateway(platform, *shop(goals=[goal]), auth=KEYS) as url, connect_client(url, "maria") as client:
         with pytest.raises(error):
-            await said(client, *parts)
+            await send_message(client, *parts)
         assert await platform.as_user(tenant_id="shop", user_id="maria").plans() == []
-        task = await said(client, "A7")
+        task = await send_message(client, "A7")
         assert (await platform.as_user(tenant_id="shop", user_id="maria").plan(task.id)).goal_data == {"order_id": "A7"}
 
 
@@ -324,10 +345,10 @@ async def test_what_cannot_be_a_goal_begins_nothing(platform: Platform, parts: l
     ],
     ids=range(8),
 )
-async def test_a_hostile_body_is_an_error_and_tells_nothing_of_us(
+async def test_a_hostile_body_is_an_error_without_internal_details(
     platform: Platform, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url:
+    async with serve_gateway(platform, *shop(), auth=KEYS) as url:
         headers = {"authorization": "Bearer maria", "a2a-version": "1.0", "content-type": "application/json"}
         async with httpx.AsyncClient(base_url=url, headers=headers) as http:
             answer = await http.post("/a2a", content=body)
@@ -336,8 +357,8 @@ async def test_a_hostile_body_is_an_error_and_tells_nothing_of_us(
             assert (await http.post("/a2a", content=b" " * 2**20 + b"{}")).status_code == 413
 
 
-async def test_a_card_tells_the_goals_as_skills(platform: Platform) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
+async def test_a_card_lists_the_goals_as_skills(platform: Platform) -> None:
+    async with serve_gateway(platform, *shop(), auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
         answer = await http.get("/.well-known/agent-card.json")
         card = answer.json()
         assert [skill["id"] for skill in card["skills"]] == ["order.received"]
@@ -347,34 +368,34 @@ async def test_a_card_tells_the_goals_as_skills(platform: Platform) -> None:
         assert again.status_code == 304
         early = (await http.get("/.well-known/agent.json")).json()
         assert (early["skills"][0]["id"], early["authentication"]) == ("order.received", {"schemes": ["apiKey"]})
-        async with speaking(url, "maria") as client:
+        async with connect_client(url, "maria") as client:
             whole = await client.get_extended_agent_card(GetExtendedAgentCardRequest())
             assert [skill.id for skill in whole.skills] == ["order.received"]
 
 
 async def test_a_tenants_goals_are_on_no_card_but_its_own(platform: Platform) -> None:
     secret = planner([complete({})], name="secret", goals=["secret.goal"], tenant_id="shop")
-    async with served(platform, secret, auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
+    async with serve_gateway(platform, secret, auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
         assert (await http.get("/.well-known/agent-card.json")).json().get("skills", []) == []
         for token, ids in (("maria", ["secret.goal"]), ("eve", [])):
-            async with speaking(url, token) as client:
+            async with connect_client(url, token) as client:
                 whole = await client.get_extended_agent_card(GetExtendedAgentCardRequest())
                 assert [skill.id for skill in whole.skills] == ids
 
 
-async def test_a_message_says_which_skill_it_means_where_there_are_several(platform: Platform) -> None:
+async def test_a_message_names_its_skill_if_the_card_has_several(platform: Platform) -> None:
     agents = shop(*[complete({})] * 9, goals=["order.received", "order.returned"])
-    async with served(platform, *agents, auth=KEYS) as url, speaking(url, "maria") as client:
+    async with serve_gateway(platform, *agents, auth=KEYS) as url, connect_client(url, "maria") as client:
         with pytest.raises(InvalidParamsError, match=r"order\.received, order\.returned"):
-            await said(client, {"order_id": "A1"})
+            await send_message(client, {"order_id": "A1"})
         with pytest.raises(InvalidParamsError, match=r"no skill 'order\.eaten'"):
-            await said(client, {}, about={"skill": "order.eaten"})
-        task = await said(client, {"order_id": "A1"}, about={"skill": "order.returned"})
+            await send_message(client, {}, about={"skill": "order.eaten"})
+        task = await send_message(client, {"order_id": "A1"}, about={"skill": "order.returned"})
         assert task.metadata["goal"] == "order.returned"
 
 
 async def test_push_is_refused_in_the_protocols_words(platform: Platform) -> None:
-    async with served(platform, *shop(), auth=KEYS) as url, speaking(url, "maria") as client:
+    async with serve_gateway(platform, *shop(), auth=KEYS) as url, connect_client(url, "maria") as client:
         with pytest.raises(PushNotificationNotSupportedError):
             await client.create_task_push_notification_config(
                 TaskPushNotificationConfig(task_id="x", url="http://127.0.0.1:1/")
@@ -382,25 +403,26 @@ async def test_push_is_refused_in_the_protocols_words(platform: Platform) -> Non
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-async def test_push_within_a_message_is_refused_before_anything_of_it_is_done(
-    platform: Platform, *, streaming: bool
-) -> None:
+async def test_a_message_with_push_is_refused_before_it_starts_a_plan(platform: Platform, *, streaming: bool) -> None:
     push = TaskPushNotificationConfig(url="http://127.0.0.1:1/")
-    asked = asking({"order_id": "A1"})
+    asked = request_of({"order_id": "A1"})
     asked.configuration.task_push_notification_config.CopyFrom(push)
-    async with served(platform, *shop(), auth=KEYS) as url, speaking(url, "maria", streaming=streaming) as client:
+    async with (
+        serve_gateway(platform, *shop(), auth=KEYS) as url,
+        connect_client(url, "maria", streaming=streaming) as client,
+    ):
         with pytest.raises(PushNotificationNotSupportedError):
             [one async for one in client.send_message(asked)]
     assert await platform.as_user(tenant_id="shop", user_id="maria").plans() == []
 
 
-async def test_a_stream_that_is_left_leaves_nothing_behind(platform: Platform) -> None:
-    async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url:
-        async with speaking(url, "maria", streaming=True) as client:
-            turn = [one async for one in client.send_message(asking({"order_id": "A1"}))]
+async def test_a_task_outlives_an_abandoned_stream(platform: Platform) -> None:
+    async with serve_gateway(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url:
+        async with connect_client(url, "maria", streaming=True) as client:
+            turn = [one async for one in client.send_message(request_of({"order_id": "A1"}))]
             task_id = turn[0].task.id
             stream = client.subscribe(SubscribeToTaskRequest(id=task_id))
             assert state_in(await anext(stream)) == ASKS
-        async with speaking(url, "maria") as client:
+        async with connect_client(url, "maria") as client:
             task = await client.get_task(GetTaskRequest(id=task_id))
             assert task.status.state == ASKS

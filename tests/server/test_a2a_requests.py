@@ -1,4 +1,4 @@
-"""Requests to tools and workers as skills and tasks of A2A."""
+"""Requests to tools and workers as A2A skills and tasks."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -18,10 +18,10 @@ from a2a_kit import (
     PATIENCE,
     REJECTED,
     WORKING,
-    asking,
-    said,
-    served,
-    speaking,
+    connect_client,
+    request_of,
+    send_message,
+    serve_gateway,
     state_in,
 )
 from google.protobuf.json_format import MessageToDict
@@ -75,7 +75,7 @@ def painter(go_on: asyncio.Event) -> Worker:
 
 async def test_a_card_has_the_requests_of_tools_and_workers_only_by_the_option(platform: Platform) -> None:
     agents = planner([complete({})]), stock(), painter(asyncio.Event())
-    async with served(platform, *agents, requests=True) as url, httpx.AsyncClient(base_url=url) as http:
+    async with serve_gateway(platform, *agents, requests=True) as url, httpx.AsyncClient(base_url=url) as http:
         for card in ("agent-card.json", "agent.json"):
             skills = (await http.get(f"/.well-known/{card}")).json()["skills"]
             assert [one["id"] for one in skills] == ["inventory.reserve.requested", "order.received", "paint.requested"]
@@ -86,31 +86,32 @@ async def test_a_request_is_a_task_with_its_reply_as_result_and_the_same_message
     platform: Platform, streaming: bool
 ) -> None:
     async with (
-        served(platform, stock(), auth=KEYS, requests=True) as url,
-        speaking(url, "maria", streaming=streaming) as client,
+        serve_gateway(platform, stock(), auth=KEYS, requests=True) as url,
+        connect_client(url, "maria", streaming=streaming) as client,
     ):
-        sent = [await said(client, {"order_id": "A1"}, about=RESERVE, message_id="one") for _ in range(2)]
+        sent = [await send_message(client, {"order_id": "A1"}, about=RESERVE, message_id="one") for _ in range(2)]
         assert [one.id for one in sent] == [sent[0].id] * 2
         assert sent[0].status.state == COMPLETED and result_of(sent[0]) == {"reserved": "A1"}
         assert sent[0].metadata["request"] == "inventory.reserve.requested"
         found = await client.get_task(GetTaskRequest(id=sent[0].id))
         assert (found.status.state, found.context_id) == (COMPLETED, sent[0].context_id)
-        failed = await said(client, {"order_id": "none-left"}, about=RESERVE)
+        failed = await send_message(client, {"order_id": "none-left"}, about=RESERVE)
         assert failed.status.state == FAILED and failed.status.message.parts[0].text == "no stock"
         with pytest.raises(InvalidParamsError, match="order_id"):
-            await said(client, {"order": 1}, about=RESERVE)
+            await send_message(client, {"order": 1}, about=RESERVE)
         assert await platform.plans() == []
 
 
 async def test_the_approval_of_a_request_is_a_question_of_its_task(platform: Platform) -> None:
     charged: list[Any] = []
     async with (
-        served(platform, payments(BY_MANAGER, charged), auth=KEYS, requests=True) as url,
-        speaking(url, "maria") as client,
-        speaking(url, "boss") as boss,
+        serve_gateway(platform, payments(BY_MANAGER, charged), auth=KEYS, requests=True) as url,
+        connect_client(url, "maria") as client,
+        connect_client(url, "boss") as boss,
     ):
         tasks = [
-            await said(client, {"amount": amount}, about=CHARGE, message_id=f"charge {amount}") for amount in (1, 2, 3)
+            await send_message(client, {"amount": amount}, about=CHARGE, message_id=f"charge {amount}")
+            for amount in (1, 2, 3)
         ]
         assert {one.status.state for one in tasks} == {ASKS} and charged == []
         shop = platform.as_user(tenant_id="shop", user_id="boss", roles={"manager"})
@@ -121,26 +122,26 @@ async def test_the_approval_of_a_request_is_a_question_of_its_task(platform: Pla
         await client.cancel_task(CancelTaskRequest(id=tasks[2].id))
         ended = [await client.get_task(GetTaskRequest(id=one.id)) for one in tasks[1:]]
         assert [one.status.state for one in ended] == [REJECTED, CANCELED]
-        done = await said(client, {"amount": 1}, about=CHARGE, message_id="charge 1")
+        done = await send_message(client, {"amount": 1}, about=CHARGE, message_id="charge 1")
         assert (done.id, done.status.state, charged) == (tasks[0].id, COMPLETED, [1])
         with pytest.raises(TaskNotFoundError):
-            async with speaking(url, "eve") as eve:
+            async with connect_client(url, "eve") as eve:
                 await eve.get_task(GetTaskRequest(id=tasks[0].id))
         with pytest.raises(TaskNotFoundError):
             await boss.cancel_task(CancelTaskRequest(id=tasks[0].id))
 
 
-async def test_questions_of_a_worker_are_answered_by_messages_each_once(platform: Platform) -> None:
+async def test_each_question_of_a_worker_is_answered_once_by_a_message(platform: Platform) -> None:
     async with (
-        served(platform, painter(asyncio.Event()), auth=KEYS, requests=True) as url,
-        speaking(url, "maria") as client,
+        serve_gateway(platform, painter(asyncio.Event()), auth=KEYS, requests=True) as url,
+        connect_client(url, "maria") as client,
     ):
-        task = await said(client, {"coats": 2}, about=PAINT)
+        task = await send_message(client, {"coats": 2}, about=PAINT)
         assert task.status.state == ASKS and task.status.message.parts[0].text == "Which color?"
         for _ in range(2):
-            asks = await said(client, {"color": "red"}, task_id=task.id, message_id="first")
+            asks = await send_message(client, {"color": "red"}, task_id=task.id, message_id="first")
             assert asks.status.state == ASKS, "the same message answers no second question"
-        done = await said(client, {"color": "blue"}, task_id=task.id, message_id="second")
+        done = await send_message(client, {"color": "blue"}, task_id=task.id, message_id="second")
         assert (done.status.state, result_of(done)) == (COMPLETED, {"painted": "blue"})
 
 
@@ -148,7 +149,7 @@ async def test_a_skill_of_another_platform_may_be_a_tool_or_a_worker_with_questi
     platform: Platform, tmp_path: Path
 ) -> None:
     async with (
-        served(platform, stock(), painter(asyncio.Event()), auth=KEYS, requests=True) as url,
+        serve_gateway(platform, stock(), painter(asyncio.Event()), auth=KEYS, requests=True) as url,
         Platform(f"sqlite:///{tmp_path / 'here.db'}") as here,
     ):
         await here.start(await A2AAgent.connect("shop", url, token="maria", allow_private=True))
@@ -163,8 +164,11 @@ async def test_a_skill_of_another_platform_may_be_a_tool_or_a_worker_with_questi
 
 async def test_a_running_request_is_cancelled_once(platform: Platform) -> None:
     go_on = asyncio.Event()
-    async with served(platform, painter(go_on), auth=KEYS, requests=True) as url, speaking(url, "maria") as client:
-        task = await said(client, {"color": "red"}, about=PAINT, at_once=True)
+    async with (
+        serve_gateway(platform, painter(go_on), auth=KEYS, requests=True) as url,
+        connect_client(url, "maria") as client,
+    ):
+        task = await send_message(client, {"color": "red"}, about=PAINT, at_once=True)
         cancelled = await client.cancel_task(CancelTaskRequest(id=task.id))
         assert cancelled.status.state == CANCELED
         with pytest.raises(TaskNotCancelableError):
@@ -175,11 +179,11 @@ async def test_a_running_request_is_cancelled_once(platform: Platform) -> None:
 async def test_a_stream_of_a_request_ends_with_its_reply(platform: Platform) -> None:
     go_on = asyncio.Event()
     async with (
-        served(platform, painter(go_on), auth=KEYS, requests=True) as url,
-        speaking(url, "maria", streaming=True) as client,
+        serve_gateway(platform, painter(go_on), auth=KEYS, requests=True) as url,
+        connect_client(url, "maria", streaming=True) as client,
     ):
         states = list[Any]()
-        async for one in client.send_message(asking({"color": "red"}, about=PAINT)):
+        async for one in client.send_message(request_of({"color": "red"}, about=PAINT)):
             states.append(state_in(one))
             if states[-1] == WORKING:
                 go_on.set()
@@ -187,7 +191,7 @@ async def test_a_stream_of_a_request_ends_with_its_reply(platform: Platform) -> 
 
 
 async def test_the_drawn_endpoint_takes_a_request_and_waits_for_its_reply(platform: Platform) -> None:
-    async with served(platform, stock(), requests=True) as url, httpx.AsyncClient(base_url=url) as http:
+    async with serve_gateway(platform, stock(), requests=True) as url, httpx.AsyncClient(base_url=url) as http:
         told = {"role": "user", "parts": [{"type": "data", "data": {"order_id": "A1"}}]}
         posted = {"id": "t-1", "message": told, "metadata": RESERVE}
         answers = [(await http.post("/tasks/send", json=posted)).json() for _ in range(2)]

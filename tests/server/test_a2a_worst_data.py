@@ -1,4 +1,4 @@
-"""Data that costs much to check, by A2A: other tenants are served meanwhile."""
+"""Data with costly checks, by A2A: other tenants are served meanwhile."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from a2a.utils import proto_utils
-from a2a_kit import served
+from a2a_kit import serve_gateway
 from http_kit import Keys, caller
 from kit import planner, served_meanwhile, stock
 from unit.worst_data import KINDS, UNION, items_of
@@ -31,19 +31,19 @@ def agent(schema: Any, *script: Any) -> Any:
 
 
 def call(part: Any, **more: Any) -> dict[str, Any]:
-    """Return the JSON-RPC call that sends a message of this part."""
+    """Return the JSON-RPC call to send a message of this part."""
     said = {"role": "ROLE_USER", "messageId": "m-1", "parts": [part], **more}
     return {"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": said}}
 
 
-async def sent(url: str, body: Any, path: str = "/a2a") -> Any:
+async def post_json(url: str, body: Any, path: str = "/a2a") -> Any:
     async with httpx.AsyncClient(headers=HEADERS, timeout=60) as http:
         return (await http.post(url + path, json=body)).json()
 
 
 @pytest.fixture
-def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Objects of the protocol at which its library looks one by one."""
+def checked_objects(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return one item for each protocol object checked by the library."""
     counted: list[int] = []
     inner = proto_utils._validate_proto_required_fields_internal
 
@@ -56,23 +56,23 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["anyOf of 5", "properties that may not be there"])
-async def test_others_are_served_while_a_large_message_is_refused(
-    platform: Platform, looked_at: list[int], monkeypatch: pytest.MonkeyPatch, kind: str
+async def test_other_tenants_are_served_while_a_large_message_is_refused(
+    platform: Platform, checked_objects: list[int], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     schema, make = KINDS[kind]
-    async with served(platform, agent(schema), stock(), auth=KEYS) as url:
-        answer, others = await served_meanwhile(platform, sent(url, call({"data": make(2**19)})), monkeypatch)
+    async with serve_gateway(platform, agent(schema), stock(), auth=KEYS) as url:
+        answer, others = await served_meanwhile(platform, post_json(url, call({"data": make(2**19)})), monkeypatch)
     assert "off its schema" in answer["error"]["message"] and answer["id"] == 7
     assert others == 1
-    assert len(looked_at) < 100
+    assert len(checked_objects) < 100
 
 
 @pytest.mark.parametrize("path", ["/a2a", "/a2a/v1/message:send"])
-async def test_large_data_comes_as_it_was_sent_and_goes_back_as_text(platform: Platform, path: str) -> None:
+async def test_large_data_arrives_unchanged_and_returns_as_text(platform: Platform, path: str) -> None:
     data = {"items": [{"kind": "a", "v": "x"}] * 4_000, "big": 2**60, "half": 0.5}
-    async with served(platform, agent(items_of(UNION), complete(data)), stock(), auth=KEYS) as url:
+    async with serve_gateway(platform, agent(items_of(UNION), complete(data)), stock(), auth=KEYS) as url:
         body = call({"data": data})
-        answer = await sent(url, body if path == "/a2a" else body["params"], path)
+        answer = await post_json(url, body if path == "/a2a" else body["params"], path)
         task = answer.get("result", answer)["task"]
         plan = await platform.as_user(tenant_id="shop", user_id="maria").plan(task["id"])
     assert plan.goal_data == data
@@ -80,10 +80,10 @@ async def test_large_data_comes_as_it_was_sent_and_goes_back_as_text(platform: P
     assert part["mediaType"] == "application/json" and part["text"].startswith('{"big":1152921504606846976,')
 
 
-async def test_a_message_of_very_many_values_beside_its_data_is_refused(platform: Platform) -> None:
+async def test_a_message_with_too_many_values_outside_its_data_is_refused(platform: Platform) -> None:
     body = call({"text": "x"}, metadata={"many": list(range(MOST_VALUES))})
-    async with served(platform, agent({"type": "object"}), auth=KEYS) as url:
-        by_rpc, by_rest = await sent(url, body), await sent(url, body["params"], "/a2a/v1/message:send")
+    async with serve_gateway(platform, agent({"type": "object"}), auth=KEYS) as url:
+        by_rpc, by_rest = await post_json(url, body), await post_json(url, body["params"], "/a2a/v1/message:send")
     assert (by_rpc["id"], by_rpc["error"]["code"]) == (7, -32602)
     assert "at most 1,000 values" in by_rpc["error"]["message"]
     assert by_rest["error"]["code"] == 400

@@ -1,4 +1,4 @@
-"""Bounds by address and by tenant, and clients that take no answer."""
+"""Bounds by address and by tenant, and clients without reading."""
 
 import asyncio
 import socket
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from http_kit import Keys, OpenStream, caller, calling
+from http_kit import Keys, OpenStream, caller, client_as
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -25,8 +25,8 @@ LOOPBACK = TrustedProxies(["127.0.0.1"])
 MUCH = 20_000_000
 
 
-class Holding:
-    """Calls of `/hold`, which last until they are let go."""
+class HeldCalls:
+    """Calls of `/hold`, open until released."""
 
     def __init__(self) -> None:
         self.let_go = asyncio.Event()
@@ -43,8 +43,8 @@ async def _who(request: Request) -> Response:
     return PlainTextResponse(f"{request.url.scheme} {request.client.host}")
 
 
-class Sending:
-    """An answer that is larger than what the sockets hold."""
+class LargeAnswer:
+    """An answer too large for the buffers of the sockets."""
 
     def __init__(self) -> None:
         self.is_over = asyncio.Event()
@@ -57,12 +57,12 @@ class Sending:
 
 
 @pytest.fixture
-def holding() -> Holding:
-    return Holding()
+def holding() -> HeldCalls:
+    return HeldCalls()
 
 
 @pytest.fixture
-def served(platform: Platform, holding: Holding) -> Starlette:
+def served(platform: Platform, holding: HeldCalls) -> Starlette:
     made = app(platform)
     made.router.routes += [Route("/hold", holding.answer), Route("/who", _who)]
     return made
@@ -70,7 +70,7 @@ def served(platform: Platform, holding: Holding) -> Starlette:
 
 @asynccontextmanager
 async def running(served: Starlette, bounds: ConnectionBounds) -> AsyncGenerator[httpx.AsyncClient]:
-    """A client of the application on a socket."""
+    """Serve the application on a socket, and yield its client."""
     listener, until, started = listen("127.0.0.1", 0, is_open=True), asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(serve(served, listener, until, started.set, bounds))
     await started.wait()
@@ -86,8 +86,8 @@ def by_way_of(*hosts: str) -> dict[str, str]:
     return {"X-Forwarded-For": ", ".join(hosts), "X-Forwarded-Proto": "https"}
 
 
-async def test_behind_a_trusted_proxy_each_address_that_it_forwards_has_a_bound_of_its_own(
-    served: Starlette, holding: Holding
+async def test_each_address_forwarded_by_a_trusted_proxy_has_a_bound_of_its_own(
+    served: Starlette, holding: HeldCalls
 ) -> None:
     async with running(served, ConnectionBounds(100, 2, proxies=LOOPBACK)) as http:
         held = [asyncio.create_task(http.get("/hold", headers=by_way_of("10.0.0.9"))) for _ in range(2)]
@@ -106,13 +106,13 @@ async def test_behind_a_trusted_proxy_each_address_that_it_forwards_has_a_bound_
         assert (await http.get("/who", headers=by_way_of("10.0.0.9"))).status_code == 200
 
 
-async def test_a_client_that_writes_the_header_itself_takes_no_other_address(served: Starlette) -> None:
+async def test_a_forged_forwarding_header_does_not_change_the_clients_address(served: Starlette) -> None:
     async with running(served, ConnectionBounds(100, 2, proxies=LOOPBACK)) as http:
-        # The proxy adds the address that it sees behind what its client wrote.
+        # The proxy appends the address of its client to the header sent by the client.
         assert (await http.get("/who", headers=by_way_of("1.1.1.1", "10.0.0.9"))).text == "https 10.0.0.9"
 
 
-async def test_without_a_trusted_proxy_the_header_says_nothing(served: Starlette) -> None:
+async def test_without_a_trusted_proxy_the_forwarding_header_is_ignored(served: Starlette) -> None:
     for proxies in (TrustedProxies(), TrustedProxies(["10.0.0.0/8"])):
         async with running(served, ConnectionBounds(100, 2, proxies=proxies)) as http:
             assert (await http.get("/who", headers=by_way_of("10.0.0.9"))).text == "http 127.0.0.1"
@@ -124,8 +124,8 @@ def test_a_proxy_is_named_by_address_or_network() -> None:
         TrustedProxies(["nginx"])
 
 
-async def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(served: Starlette) -> None:
-    sending = Sending()
+async def test_a_client_not_reading_its_answer_is_disconnected(served: Starlette) -> None:
+    sending = LargeAnswer()
     served.router.routes.append(Route("/much", sending))
     async with running(served, ConnectionBounds(100, 50, stalled_seconds=0.1)) as http:
         with socket.create_connection((http.base_url.host, http.base_url.port or 0)) as one:
@@ -134,7 +134,7 @@ async def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(served: Starl
         assert (await http.get("/who")).status_code == 200
 
 
-async def test_a_tenant_has_so_many_streams_whatever_its_keys(platform: Platform) -> None:
+async def test_the_bound_of_a_tenants_streams_holds_across_its_keys(platform: Platform) -> None:
     keys = Keys(maria=caller("shop", "maria"), jo=caller("shop", "jo"), eve=caller("mall", "eve"))
     served = app(platform, auth=keys, most_streams_of_tenant=1)
 
@@ -144,7 +144,7 @@ async def test_a_tenant_has_so_many_streams_whatever_its_keys(platform: Platform
     async with stream("maria") as first, stream("eve") as other:
         for one in (first, other):
             await one.until(lambda one=one: "retry" in one.text)
-        async with calling(served, "jo") as http:
+        async with client_as(served, "jo") as http:
             refused = await http.get("/v1/events/stream")
             assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
             assert refused.json()["detail"] == "1 streams of your tenant are open: close one first"
@@ -152,7 +152,7 @@ async def test_a_tenant_has_so_many_streams_whatever_its_keys(platform: Platform
         await anew.until(lambda: "retry" in anew.text)
 
 
-async def test_a_tenant_has_so_many_calls_in_hand_and_another_its_own(platform: Platform) -> None:
+async def test_each_tenant_has_its_own_bound_of_calls_in_hand(platform: Platform) -> None:
     slow, begun, let_go = Tool("slow", tenant_id="shop"), asyncio.Event(), asyncio.Event()
 
     @slow.on_invoke("slow.requested")
@@ -164,7 +164,7 @@ async def test_a_tenant_has_so_many_calls_in_hand_and_another_its_own(platform: 
     await platform.start(slow)
     keys = Keys(maria=caller("shop", "maria"), jo=caller("shop", "jo"), eve=caller("mall", "eve"))
     served = app(platform, auth=keys, most_calls_of_tenant=1)
-    async with calling(served, "maria") as maria, calling(served, "jo") as jo, calling(served, "eve") as eve:
+    async with client_as(served, "maria") as maria, client_as(served, "jo") as jo, client_as(served, "eve") as eve:
         waiting = asyncio.create_task(
             maria.post("/v1/requests?wait=30", json={"event_type": "slow.requested", "data": {}})
         )

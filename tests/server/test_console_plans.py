@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from browsing_kit import browsing, signed_in
-from contract.store_kit import do, expectation, plan, question, running
-from kit import ended, payments, planner, stock, the_wait, until
+from browsing_kit import browser_of, open_browser
+from contract.store_kit import do, expectation, plan, question, save_running_plan
+from kit import payments, planner, stock, the_wait, until, wait_for_end
 
 from soorma_ai import (
     Approval,
@@ -44,8 +44,8 @@ def carrier() -> Tool:
     return tool
 
 
-async def held(platform: Platform, **data: Any) -> str:
-    """A plan that waits for a manager."""
+async def held_plan(platform: Platform, **data: Any) -> str:
+    """Submit a plan, and return its id once it waits for a manager."""
     await platform.start(
         planner([RESERVE, CHARGE] * 3), stock(), payments(Approval(approvers=("manager",), message=HOSTILE))
     )
@@ -54,11 +54,11 @@ async def held(platform: Platform, **data: Any) -> str:
     return handle.plan_id
 
 
-async def test_plans_are_listed_with_whom_they_wait_for_and_found_by_words_status_and_session(
+async def test_plans_are_listed_with_their_approvers_and_filtered_by_words_status_and_session(
     platform: Platform,
 ) -> None:
-    plan_id = await held(platform)
-    async with browsing(platform) as browser:
+    plan_id = await held_plan(platform)
+    async with open_browser(platform) as browser:
         page = await browser.look("/plans")
         assert f'href="/plans/{plan_id}"' in page
         assert "manager: <bdi>payment.charge.requested</bdi>" in page
@@ -73,7 +73,7 @@ async def test_pages_of_plans_follow_each_other(platform: Platform) -> None:
     ids = [f"plan-{n}" for n in range(60)]
     for plan_id in ids:
         await do(platform.services.store, SavePlan(plan(plan_id, status=PlanStatus.COMPLETED), None))
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         first = await browser.look("/plans?status=completed")
         (older,) = re.findall(r'href="([^"]+)" rel="next"', first)
         second = await browser.look(older.replace("&amp;", "&"))
@@ -82,9 +82,9 @@ async def test_pages_of_plans_follow_each_other(platform: Platform) -> None:
     assert set(shown[0]) | set(shown[1]) == set(ids)
 
 
-async def test_a_plan_tells_its_time_its_graph_its_story_and_every_decision(platform: Platform) -> None:
-    plan_id = await held(platform)
-    async with browsing(platform) as browser:
+async def test_a_plans_page_has_its_times_its_graph_its_timeline_and_every_decision(platform: Platform) -> None:
+    plan_id = await held_plan(platform)
+    async with open_browser(platform) as browser:
         page = await browser.look(f"/plans/{plan_id}")
         wait = await the_wait(platform)
         assert f'href="/inbox/{wait.wait_id}"' in page
@@ -100,9 +100,9 @@ async def test_a_plan_tells_its_time_its_graph_its_story_and_every_decision(plat
 
 
 async def test_plans_are_cancelled_one_by_one_and_together(platform: Platform) -> None:
-    plan_id = await held(platform)
+    plan_id = await held_plan(platform)
     other = await platform.submit("order.received", {"order_id": "A1"})
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         await browser.look("/plans")
         page = await browser.send("/plans/cancel", plan=[plan_id, "none"], reason="not now")
         assert "1 cancelling, 1 not found" in page
@@ -117,11 +117,9 @@ async def _is_final(platform: Platform, plan_id: str) -> bool:
     return (await platform.plan(plan_id)).status.is_final
 
 
-async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_tenant_sees_nothing(
-    platform: Platform,
-) -> None:
-    plan_id = await held(platform)
-    async with signed_in(platform, "default", "aud", "auditor") as auditor:
+async def test_an_auditor_sees_plans_and_cannot_steer_them_and_another_tenant_sees_none(platform: Platform) -> None:
+    plan_id = await held_plan(platform)
+    async with browser_of(platform, "default", "aud", "auditor") as auditor:
         page = await auditor.look(f"/plans/{plan_id}")
         assert "Cancel the plan" not in page and "/decisions/" not in page
         assert 'type="checkbox"' not in await auditor.look("/plans")
@@ -130,7 +128,7 @@ async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_ten
         await auditor.look(f"/plans/{plan_id}/decisions/1", 403)
         await auditor.send(f"/plans/{plan_id}/cancel", 403)
         assert "1 not yours to cancel" in await auditor.send("/plans/cancel", plan=[plan_id])
-    async with signed_in(platform, "elsewhere", "eve", "operator") as stranger:
+    async with browser_of(platform, "elsewhere", "eve", "operator") as stranger:
         for path in (f"/plans/{plan_id}", f"/plans/{plan_id}/events.ndjson", "/dead-letters/1", "/agent?name=nobody"):
             await stranger.look(path, 404)
         await stranger.look(f"/plans/{plan_id}/decisions/1", 404)
@@ -139,13 +137,11 @@ async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_ten
     assert not (await platform.plan(plan_id)).status.is_final
 
 
-async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_and_discarded(
-    platform: Platform,
-) -> None:
+async def test_agents_have_their_events_and_dead_letters_are_redriven_and_discarded(platform: Platform) -> None:
     await platform.start(carrier(), stock())
     await platform.request("parcel.bring.requested", {"note": HOSTILE})
     (letter,) = await platform.dead_letters()
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         page = await browser.look("/agents")
         assert "inventory.reserve.requested" in page and f"/dead-letters/{letter.letter_id}" in page
         assert "order_id" in await browser.look("/agent?name=stock")
@@ -159,15 +155,13 @@ async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_
         await browser.look("/dead-letters/x", 404)
 
 
-async def test_pages_of_dead_letters_and_of_doubts_follow_each_other_and_the_page_of_agents_leads_to_them(
-    platform: Platform,
-) -> None:
+async def test_dead_letters_and_doubts_have_pages_linked_from_the_page_of_agents(platform: Platform) -> None:
     await platform.start(carrier())
     for number in range(53):
         await platform.request("parcel.bring.requested", {"note": str(number)})
     doubts = [expectation(f"d-{n}", ExpectationKind.DOUBT, ask=question(), root_plan_id=None) for n in range(52)]
-    await running(platform.services.store, *doubts)
-    async with browsing(platform) as browser:
+    await save_running_plan(platform.services.store, *doubts)
+    async with open_browser(platform) as browser:
         agents = await browser.look("/agents")
         assert agents.count("/dead-letters/") == 10 and agents.count('href="/inbox/d-') == 10
         for path, item in (("/dead-letters", r"/dead-letters/(\d+)"), ("/doubts", r'href="/inbox/(d-\d+)')):
@@ -182,11 +176,11 @@ async def test_pages_of_dead_letters_and_of_doubts_follow_each_other_and_the_pag
             assert re.findall(item, await browser.look(back)) == shown[0]
 
 
-async def test_a_letter_has_buttons_for_who_may_press_them(platform: Platform) -> None:
+async def test_a_dead_letter_has_no_buttons_for_an_auditor(platform: Platform) -> None:
     await platform.start(carrier())
     await platform.request("parcel.bring.requested", {"note": "x"})
     (letter,) = await platform.dead_letters()
-    async with signed_in(platform, "default", "aud", "auditor") as auditor:
+    async with browser_of(platform, "default", "aud", "auditor") as auditor:
         page = await auditor.look(f"/dead-letters/{letter.letter_id}")
         assert "you need the role" in page and ">Discard<" not in page
 
@@ -199,15 +193,15 @@ async def test_an_agent_of_any_name_has_a_page(platform: Platform, name: str) ->
     async def bring(request: InvocationContext, context: PlatformContext) -> None: ...
 
     await platform.start(tool)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         (path,) = re.findall(r'class="row-title" href="([^"]+)"', await browser.look("/agents"))
         assert "of that name" in await browser.look(html.unescape(path))
 
 
-async def test_a_decision_is_shown_with_its_prompt_word_for_word_and_all_that_became_of_it(platform: Platform) -> None:
-    plan_id = await held(platform)
+async def test_a_decision_is_shown_with_its_verbatim_prompt_and_all_its_consequences(platform: Platform) -> None:
+    plan_id = await held_plan(platform)
     sent = await platform.prompt(plan_id, 2)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         assert f'href="/plans/{plan_id}/decisions/2"' in await browser.look(f"/plans/{plan_id}")
         page = html.unescape(await browser.look(f"/plans/{plan_id}/decisions/2"))
         for message in sent.messages:
@@ -218,14 +212,14 @@ async def test_a_decision_is_shown_with_its_prompt_word_for_word_and_all_that_be
             await browser.look(f"/plans/{plan_id}/decisions/{number}", 404)
 
 
-async def test_a_long_plan_is_told_in_parts_that_follow_each_other_and_downloaded_whole(platform: Platform) -> None:
+async def test_a_long_plan_has_linked_pages_of_its_parts_and_one_complete_download(platform: Platform) -> None:
     await platform.start(
         planner([RESERVE] * 29 + [complete({})], limits=Limits(max_repeats=None, max_actions=99)), stock()
     )
     handle = await platform.submit("order.received", {"order_id": "A1"})
-    await ended(platform, handle.plan_id)
+    await wait_for_end(platform, handle.plan_id)
     path = f"/plans/{handle.plan_id}"
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         last = await browser.look(path)
         assert "Turns 16 to 30 of 30<" in last and "Later turns" not in last
         first = await browser.look(f"{path}?turn=0")
@@ -242,23 +236,23 @@ READS_ALL = ("steps", "decisions", "find_shown")
 
 
 async def long_plan(platform: Platform, requests: int) -> str:
-    """Return the id of a plan that asked so often, one request after another, and has ended."""
+    """Return the id of a completed plan with this number of requests, one after another."""
     limits = Limits(max_repeats=None, max_actions=None, max_llm_calls=None, max_tokens=None)
     asked = [publish("inventory.reserve.requested", order_id=f"A{n}") for n in range(requests)]
     await platform.start(planner([*asked, complete({})], limits=limits), stock())
     handle = await platform.submit("order.received", {"order_id": "A1"})
-    await ended(platform, handle.plan_id)
+    await wait_for_end(platform, handle.plan_id)
     return handle.plan_id
 
 
-async def test_a_very_long_plan_is_read_by_parts_and_each_step_and_decision_is_in_one_of_them(
+async def test_each_step_and_decision_of_a_very_long_plan_is_in_one_of_its_parts(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_parts, "LONG_STEPS", 50)
     plan_id = await long_plan(platform, REQUESTS)
     for name in READS_ALL:
         monkeypatch.delattr(type(platform.services.store.plans), name)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         path: str | None = f"/plans/{plan_id}"
         decisions, orders, pages = set[int](), set[str](), list[str]()
         while path:
@@ -276,7 +270,7 @@ async def test_a_very_long_plan_is_read_by_parts_and_each_step_and_decision_is_i
             assert 'id="part"' in await browser.look(f"/plans/{plan_id}?step={beyond}")
 
 
-async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
+async def test_the_number_of_rows_read_for_a_page_does_not_grow_with_the_plan(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_parts, "LONG_STEPS", 50)
@@ -298,14 +292,14 @@ async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
 
     monkeypatch.setattr(store.plans, "steps_at", steps)
     monkeypatch.setattr(lists, "rows_of_part", rows)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         for first in (30, 60, 90):
             await browser.look(f"/plans/{plan_id}?step={first}")
     assert max(read.values()) < 200 < 4 * REQUESTS, read
 
 
-async def test_the_choreography_is_drawn_with_what_is_wrong_in_it(platform: Platform) -> None:
-    async with browsing(platform) as browser:
+async def test_the_choreography_is_drawn_with_its_faults(platform: Platform) -> None:
+    async with open_browser(platform) as browser:
         assert "No registered events" in await browser.look("/choreography")
         await platform.start(planner([RESERVE]), stock(), carrier())
         page = await browser.look("/choreography")
@@ -314,13 +308,13 @@ async def test_the_choreography_is_drawn_with_what_is_wrong_in_it(platform: Plat
 
 
 @pytest.mark.parametrize("long", [HOSTILE, "<" * 1_000_000])
-async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platform, long: str) -> None:
+async def test_hostile_data_is_shown_escaped_and_bounded(platform: Platform, long: str) -> None:
     await platform.start(carrier())
-    plan_id = await held(platform, note=long)
+    plan_id = await held_plan(platform, note=long)
     await platform.request("parcel.bring.requested", {"note": HOSTILE})
     (letter,) = await platform.dead_letters()
     paths = ("/plans", f"/plans/{plan_id}", "/agents", "/agent?name=carrier", f"/dead-letters/{letter.letter_id}")
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         for path in (*paths, "/choreography"):
             page = await browser.look(path)
             assert "<script>alert" not in page and "<img src=x" not in page
@@ -340,17 +334,17 @@ async def test_a_paused_plan_is_resumed(platform: Platform) -> None:
     await platform.start(made)
     bought = await platform.submit("buy.wanted", {})
     await the_wait(platform)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         page = await browser.look(f"/plans/{bought.plan_id}")
         assert ">Resume<" in page and 'id="machine"' in page
         assert "The plan continues" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
-        await ended(platform, bought.plan_id)
+        await wait_for_end(platform, bought.plan_id)
         assert ">Resume<" not in await browser.look(f"/plans/{bought.plan_id}")
         await browser.send(f"/plans/{bought.plan_id}/resume", 409)
 
 
-async def test_no_address_puts_words_of_its_own_on_a_page(platform: Platform) -> None:
-    plan_id = await held(platform)
-    async with browsing(platform) as browser:
+async def test_no_page_shows_text_from_its_query(platform: Platform) -> None:
+    plan_id = await held_plan(platform)
+    async with open_browser(platform) as browser:
         for path in ("/plans", f"/plans/{plan_id}", "/agents"):
             assert "call+this" not in await browser.look(f"{path}?done=call%2Bthis&cancelled=call%2Bthis")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browsing_kit import browsing, signed_in
+from browsing_kit import browser_of, open_browser
 from kit import PATIENCE, payments, stock
 
 from soorma_ai import Approval, Held, Platform, PlatformContext, TaskContext, Worker
@@ -17,8 +17,8 @@ RESERVE = "inventory.reserve.requested"
 HOSTILE = '<script>alert(1)</script>"\u202e' + "x" * 5_000
 
 
-async def held(platform: Platform, user: str = "ann") -> str:
-    """The id of a user's request that waits for a manager."""
+async def held_request(platform: Platform, user: str = "ann") -> str:
+    """Make a user's request, and return its id once it waits for a manager."""
     person = platform.as_user(tenant_id="default", user_id=user)
     with pytest.raises(Held) as found:
         await person.ask(CHARGE, {"amount": 7})
@@ -43,7 +43,7 @@ async def test_open_requests_are_listed_with_progress_and_one_is_shown_with_data
     await platform.start(painter(started, go_on), stock())
     request_id = await platform.ask("paint.requested", {"wall": "north"})
     await started.wait()
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         page = await browser.look("/requests")
         assert f'href="/requests/{request_id}"' in page and "25% first coat" in page and "painter" in page
         page = await browser.look(f"/requests/{request_id}")
@@ -62,8 +62,8 @@ async def test_open_requests_are_listed_with_progress_and_one_is_shown_with_data
 
 async def test_a_request_is_cancelled_once_with_a_reason(platform: Platform) -> None:
     await platform.start(payments(Approval(when="true", approvers=("manager",))))
-    request_id = await held(platform)
-    async with browsing(platform) as browser:
+    request_id = await held_request(platform)
+    async with open_browser(platform) as browser:
         page = await browser.look(f"/requests/{request_id}")
         assert 'class="status held"' in page and re.search(r'href="/inbox/[^"]+">Waits for an approval', page)
         page = await browser.send(f"/requests/{request_id}/cancel", reason="a mistake")
@@ -75,20 +75,20 @@ async def test_a_request_is_cancelled_once_with_a_reason(platform: Platform) -> 
 
 async def test_users_see_their_own_requests_and_auditors_see_all_and_cancel_none(platform: Platform) -> None:
     await platform.start(payments(Approval(when="true", approvers=("manager",))))
-    request_id = await held(platform)
-    async with signed_in(platform, "default", "ann") as ann:
+    request_id = await held_request(platform)
+    async with browser_of(platform, "default", "ann") as ann:
         assert f'href="/requests/{request_id}"' in await ann.look("/requests")
         assert "Cancel the request" in await ann.look(f"/requests/{request_id}")
-    async with signed_in(platform, "default", "bob") as bob:
+    async with browser_of(platform, "default", "bob") as bob:
         assert request_id not in await bob.look("/requests")
         await bob.look(f"/requests/{request_id}", 404)
         await bob.send(f"/requests/{request_id}/cancel", 404)
-    async with signed_in(platform, "default", "aud", "auditor") as auditor:
+    async with browser_of(platform, "default", "aud", "auditor") as auditor:
         assert request_id in await auditor.look("/requests")
         page = await auditor.look(f"/requests/{request_id}")
         assert "Cancel the request" not in page and "soorma requests cancel" not in page
         await auditor.send(f"/requests/{request_id}/cancel", 403)
-    async with signed_in(platform, "elsewhere", "eve", "operator") as stranger:
+    async with browser_of(platform, "elsewhere", "eve", "operator") as stranger:
         assert request_id not in await stranger.look("/requests")
         await stranger.look(f"/requests/{request_id}", 404)
         await stranger.send(f"/requests/{request_id}/cancel", 404)
@@ -99,9 +99,9 @@ async def test_users_see_their_own_requests_and_auditors_see_all_and_cancel_none
 async def test_pages_of_requests_follow_each_other(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "PAGE", 2)
     await platform.start(payments(Approval(when="true", approvers=("manager",))))
-    wanted = [await held(platform, f"user{number}") for number in range(5)]
+    wanted = [await held_request(platform, f"user{number}") for number in range(5)]
     found, path = list[str](), "/requests"
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         while path:
             page = await browser.look(path)
             found += re.findall(r'href="/requests/([^"/?]+)"', page)
@@ -111,7 +111,7 @@ async def test_pages_of_requests_follow_each_other(platform: Platform, monkeypat
 
 
 @pytest.mark.parametrize("hostile", [HOSTILE, {"a": [HOSTILE] * 50}])
-async def test_data_of_a_request_are_shown_harmless_and_bounded(platform: Platform, hostile: Any) -> None:
+async def test_hostile_data_of_a_request_is_shown_escaped_and_bounded(platform: Platform, hostile: Any) -> None:
     worker = Worker("echo")
 
     @worker.on_task("echo.requested")
@@ -121,6 +121,6 @@ async def test_data_of_a_request_are_shown_harmless_and_bounded(platform: Platfo
     await platform.start(worker)
     request_id = await platform.ask("echo.requested", {HOSTILE[:100]: hostile})
     await platform.reply(request_id, timeout=PATIENCE)
-    async with browsing(platform) as browser:
+    async with open_browser(platform) as browser:
         page = await browser.look(f"/requests/{request_id}")
         assert "<script>alert" not in page and "\u202e" not in page and len(page) < 40_000

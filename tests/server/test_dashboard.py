@@ -1,4 +1,4 @@
-"""The dashboard for Grafana asks for metrics and labels of the server's own output, and for each metric."""
+"""The dashboard for Grafana queries only metrics and labels of the server's output, and every metric."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from soorma_ai.api.server.tenant_stats import TenantStats
 from soorma_ai.testing.scripted import publish
 
 DASHBOARD: dict[str, Any] = json.loads((Path(__file__).parents[2] / "docs" / "grafana.json").read_text())
-# Labels that Prometheus adds to each sample.
+# Labels added by Prometheus to each sample.
 ADDED = {"job"}
 
 
@@ -27,8 +27,8 @@ def queries() -> list[str]:
     return [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 
 
-def labels_asked(query: str) -> Iterator[tuple[str, str]]:
-    """Yield each metric of a query with each label that the query names."""
+def labels_in(query: str) -> Iterator[tuple[str, str]]:
+    """Yield each metric of a query with each label named there."""
     grouped = [label for group in re.findall(r"by \(([^)]*)\)", query) for label in re.split(r",\s*", group)]
     for name, selector in re.findall(r"(soorma_\w+)\{([^}]*)\}", query):
         yield from ((name, label) for label in (*grouped, *re.findall(r"(\w+)=", selector)))
@@ -60,7 +60,7 @@ async def test_every_metric_and_label_of_the_dashboard_is_in_the_output_of_a_ser
     given: dict[str, set[str]] = defaultdict(set)
     for name, labels in re.findall(r"^(soorma_\w+)(?:\{(.*)\})? ", text, re.MULTILINE):
         given[name] |= set(re.findall(r'(\w+)="', labels)) | ADDED
-    asked = [pair for query in queries() for pair in labels_asked(query)]
+    asked = [pair for query in queries() for pair in labels_in(query)]
     assert len(asked) > 20
     assert [(name, label) for name, label in asked if label not in given[name]] == []
 

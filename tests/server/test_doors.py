@@ -1,4 +1,4 @@
-"""Doors: other protocols get calls that the server has let in, and no call outlives the server or its token."""
+"""Doors: other protocols get the server's authenticated calls, and no call outlives the server or its token."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_kit import Keys, OpenStream, caller, calling
+from http_kit import Keys, OpenStream, caller, client_as
 from kit import happens
 
 from soorma_ai import Platform
@@ -16,7 +16,7 @@ from soorma_ai.testing.clock import VirtualClock
 
 
 class Echo:
-    """Says who calls and what they sent; at /echo/open it goes on until it is ended."""
+    """Answers with the caller and the body; /echo/open stays open until it is ended."""
 
     def __init__(self) -> None:
         self.is_open = asyncio.Event()
@@ -56,34 +56,36 @@ async def platform(tmp_path: Path, clock: VirtualClock) -> AsyncIterator[Platfor
         yield opened
 
 
-async def test_a_door_gets_who_calls_by_their_token_and_what_they_sent(platform: Platform) -> None:
+async def test_a_door_gets_the_caller_of_the_token_and_the_body(platform: Platform) -> None:
     served = app(platform, auth=Keys(maria=caller()), doors=[Echo()])
-    async with calling(served, "maria") as http:
+    async with client_as(served, "maria") as http:
         assert (await http.post("/echo", content=b"hi")).text == "maria says hi"
         assert (await http.get("/hello")).text == "anybody says "
         assert (await http.post("/hello")).status_code == 405
         assert (await http.post("/echo", content=b"x" * (2**20 + 1))).status_code == 413
-    async with calling(served) as http:
+    async with client_as(served) as http:
         assert (await http.post("/echo")).status_code == 401
         assert (await http.get("/hello")).status_code == 200
 
 
-async def test_who_is_not_of_this_machine_is_not_let_in_without_a_token(platform: Platform) -> None:
-    async with calling(app(platform, doors=[Echo()]), address="203.0.113.9") as http:
+async def test_a_call_from_another_machine_or_origin_is_refused_without_authentication(platform: Platform) -> None:
+    async with client_as(app(platform, doors=[Echo()]), address="203.0.113.9") as http:
         assert (await http.post("/echo")).status_code == 403
-    async with calling(app(platform, doors=[Echo()])) as http:
+    async with client_as(app(platform, doors=[Echo()])) as http:
         refused = await http.post("/echo", headers={"origin": "https://evil.example"})
         assert refused.status_code == 403
 
 
-async def test_a_door_that_breaks_tells_nothing_of_why(platform: Platform) -> None:
-    async with calling(app(platform, doors=[Echo()])) as http:
+async def test_an_exception_in_a_door_is_an_error_without_internal_details(platform: Platform) -> None:
+    async with client_as(app(platform, doors=[Echo()])) as http:
         answer = await http.post("/echo/broken")
         assert (answer.status_code, "secret" in answer.text) == (500, False)
 
 
 @pytest.mark.parametrize(("path", "status", "text"), [("/echo/open", 200, "."), ("/echo/held", 503, "ask again")])
-async def test_what_goes_on_ends_with_the_server(platform: Platform, path: str, status: int, text: str) -> None:
+async def test_an_open_call_of_a_door_ends_with_the_server(
+    platform: Platform, path: str, status: int, text: str
+) -> None:
     door = Echo()
     served = app(platform, doors=[door])
     async with OpenStream(served, path) as stream:
@@ -93,19 +95,19 @@ async def test_what_goes_on_ends_with_the_server(platform: Platform, path: str, 
         assert (stream.status, text in stream.text, door.went_on) == (status, True, 1)
 
 
-async def test_what_goes_on_ends_with_its_caller(platform: Platform) -> None:
+async def test_an_open_call_of_a_door_ends_with_its_connection(platform: Platform) -> None:
     door = Echo()
     async with OpenStream(app(platform, doors=[door]), "/echo/open"):
         await happens(door.is_open)
     assert door.went_on == 1
 
 
-async def test_no_more_calls_go_on_than_may(platform: Platform) -> None:
+async def test_open_calls_of_doors_are_bounded(platform: Platform) -> None:
     door = Echo()
     served = app(platform, doors=[door], most_streams=1)
-    async with OpenStream(served, "/echo/open"), calling(served) as http:
+    async with OpenStream(served, "/echo/open"), client_as(served) as http:
         await happens(door.is_open)
         refused = await http.post("/echo")
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
-    async with calling(served) as http:
+    async with client_as(served) as http:
         assert (await http.post("/echo", content=b"hi")).text == "local says hi"

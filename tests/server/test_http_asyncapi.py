@@ -32,13 +32,13 @@ def test_two_agents_share_the_channel_of_one_event() -> None:
     assert (len(channels), len(operations)) == (1, 2)
 
 
-def test_a_schema_says_its_dialect_only_where_draft_07_does_not_know_its_words() -> None:
+def test_a_schema_names_its_dialect_only_for_keywords_unknown_to_draft_07() -> None:
     new = {"type": "array", "prefixItems": [{"type": "string"}]}
     assert payload_of(ORDER) == ORDER
     assert payload_of(new) == {"schemaFormat": NEW_FORMAT, "schema": new}
 
 
-def test_names_that_no_key_can_be_are_spelled_in_others() -> None:
+def test_event_names_invalid_as_keys_are_escaped() -> None:
     odd = EventDefinition(event_name="größe/neu", topic="business-facts", version="1")
     made = document([agent("ä b", (EventRole.MAKES, odd))])
     channels = made["channels"]

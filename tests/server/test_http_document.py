@@ -9,7 +9,7 @@ from soorma_ai import Platform
 from soorma_ai.api.operation import Operation
 from soorma_ai.operations import OPERATIONS
 
-# The endpoints that the seed documents print.
+# The endpoints printed in the seed documents.
 MEMORY = [
     ("POST", "/v1/memory/task-context"),
     ("GET", "/v1/memory/task-context/{task_id}"),
@@ -45,17 +45,17 @@ def test_every_operation_is_named_once_and_described() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_the_path_of_an_operation_says_what_it_is_asked(operation: Operation) -> None:
+def test_the_path_of_an_operation_has_all_its_path_parameters(operation: Operation) -> None:
     assert operation.template.count("{") == len(operation.in_path)
     assert HTTPStatus.INTERNAL_SERVER_ERROR not in operation.answers
 
 
 @pytest.mark.parametrize(("method", "path"), MEMORY)
-def test_the_memory_endpoints_of_the_seeds_are_there(method: str, path: str) -> None:
+def test_the_document_has_the_memory_endpoints_of_the_seeds(method: str, path: str) -> None:
     assert method.lower() in the_document()["paths"][path]
 
 
-def test_forms_refuse_fields_that_they_do_not_know() -> None:
+def test_forms_refuse_unknown_fields() -> None:
     schemas = the_document()["components"]["schemas"]
     assert schemas["Goal"]["additionalProperties"] is False
     assert set(schemas["Goal"]["properties"]) == {

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from http_kit import Keys, caller, calling, local
+from http_kit import Keys, caller, client_as, local
 from kit import open_platform, planner, stock
 
 from soorma_ai import ConfigError, Platform
@@ -23,27 +23,27 @@ ORDER = {"goal": "order.received", "data": {"order_id": "A1"}}
 
 async def test_without_auth_only_this_machine_is_served(platform: Platform) -> None:
     served = app(platform)
-    async with calling(served) as here, calling(served, address="192.0.2.7") as there:
+    async with client_as(served) as here, client_as(served, address="192.0.2.7") as there:
         assert (await here.get("/v1/plans")).status_code == 200
         assert (await there.get("/v1/plans")).status_code == 403
 
 
 @pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip", "via"])
-async def test_what_comes_through_a_proxy_is_not_of_this_machine(platform: Platform, header: str) -> None:
+async def test_a_call_through_a_proxy_is_not_local(platform: Platform, header: str) -> None:
     async with local(platform) as http:
         refused = await http.get("/v1/plans", headers={header: "127.0.0.1"})
     assert refused.status_code == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8700", "127.0.0.1.evil.example", ""])
-async def test_a_name_that_is_not_this_server_s_is_refused(platform: Platform, host: str) -> None:
+async def test_a_foreign_host_name_is_refused(platform: Platform, host: str) -> None:
     async with local(platform) as http:
         refused = await http.get("/v1/plans", headers={"host": host})
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1", "[::1]:8700", "127.0.0.1"])
-async def test_local_names_are_this_server_s(platform: Platform, host: str) -> None:
+async def test_local_host_names_are_accepted(platform: Platform, host: str) -> None:
     async with local(platform) as http:
         assert (await http.get("/v1/plans", headers={"host": host})).status_code == 200
 
@@ -71,17 +71,17 @@ async def test_a_page_of_another_site_changes_nothing(platform: Platform, header
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer ", "Basic bWFyaWE6", "ours", "Bearer nobody's", "Bearer " + "x" * 20_000]
 )
-async def test_who_has_no_good_token_is_nobody(platform: Platform, header: str | None) -> None:
+async def test_a_call_without_a_valid_token_is_unauthenticated(platform: Platform, header: str | None) -> None:
     served = app(platform, auth=Keys(ours=caller()))
-    async with calling(served) as http:
+    async with client_as(served) as http:
         refused = await http.get("/v1/plans", headers={} if header is None else {"authorization": header})
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     assert refused.json()["code"] == "unauthenticated"
 
 
-async def test_a_token_says_who_calls_and_nothing_else_does(platform: Platform) -> None:
+async def test_the_caller_comes_from_the_token_alone(platform: Platform) -> None:
     await platform.start(planner([complete({})]), stock())
-    async with calling(app(platform, auth=Keys(ours=caller("shop", "maria"))), "ours") as http:
+    async with client_as(app(platform, auth=Keys(ours=caller("shop", "maria"))), "ours") as http:
         for field in ("tenant_id", "user_id", "roles"):
             assert (await http.post("/v1/plans", json={**ORDER, field: "other"})).status_code == 422
         plan_id = (await http.post("/v1/plans?wait=10", json=ORDER)).json()["plan_id"]
@@ -89,7 +89,7 @@ async def test_a_token_says_who_calls_and_nothing_else_does(platform: Platform) 
     assert [(one.plan_id, one.lineage.user_id) for one in plan] == [(plan_id, "maria")]
 
 
-async def test_nobody_is_root_over_http_whatever_their_token_says(platform: Platform) -> None:
+async def test_no_token_and_no_local_call_gives_the_rights_of_root(platform: Platform) -> None:
     seen: list[Person] = []
     as_caller = platform.as_caller
 
@@ -98,16 +98,16 @@ async def test_nobody_is_root_over_http_whatever_their_token_says(platform: Plat
         return as_caller(caller)
 
     platform.as_caller = spy  # type: ignore[method-assign]
-    async with calling(app(platform, auth=Keys(root=Caller(Person("shop", "root")))), "root") as http:
+    async with client_as(app(platform, auth=Keys(root=Caller(Person("shop", "root")))), "root") as http:
         assert (await http.get("/v1/plans")).status_code == 200
     async with local(platform, roles=["manager"]) as http:
         assert (await http.get("/v1/plans")).status_code == 200
     assert [one.roles for one in seen] == [frozenset(), {"operator", "manager"}]
 
 
-async def test_who_calls_too_often_waits_and_others_do_not(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_caller_above_the_rate_must_wait_and_others_need_not(platform: Platform, clock: VirtualClock) -> None:
     served = app(platform, auth=Keys(a=caller(user="a"), b=caller(user="b")), rate=Rate(per_second=0.5, burst=2))
-    async with calling(served, "a") as a, calling(served, "b") as b:
+    async with client_as(served, "a") as a, client_as(served, "b") as b:
         statuses = [(await a.get("/v1/plans")).status_code for _ in range(3)]
         late = await a.get("/v1/plans")
         assert (statuses, late.headers["retry-after"], late.json()["code"]) == ([200, 200, 429], "2", "overloaded")
@@ -116,7 +116,7 @@ async def test_who_calls_too_often_waits_and_others_do_not(platform: Platform, c
         assert (await a.get("/v1/plans")).status_code == 200
 
 
-def test_a_bucket_fills_as_time_goes_on_and_the_oldest_is_forgotten() -> None:
+def test_a_rate_bucket_refills_with_time_and_the_oldest_is_dropped() -> None:
     buckets = Buckets(Rate(per_second=2, burst=1), most=2)
     assert buckets.take("a", 0) is None
     assert buckets.take("a", 0.25) == timedelta(seconds=0.25)
@@ -145,7 +145,7 @@ def test_a_bucket_fills_as_time_goes_on_and_the_oldest_is_forgotten() -> None:
         (b"{}", {"content-type": "text/plain"}, 415),
     ],
 )
-async def test_a_body_that_does_not_fit_is_refused_in_words(
+async def test_an_invalid_body_is_refused_with_a_message(
     platform: Platform, content: bytes, headers: dict[str, str] | None, status: int
 ) -> None:
     await platform.start(planner([complete({})]), stock())
@@ -155,7 +155,7 @@ async def test_a_body_that_does_not_fit_is_refused_in_words(
         assert len(refused.content) < 2_000
 
 
-async def test_a_body_of_untold_length_is_read_up_to_the_limit_only(platform: Platform) -> None:
+async def test_a_body_without_a_length_is_read_up_to_the_limit_only(platform: Platform) -> None:
     taken = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -181,20 +181,20 @@ async def test_a_body_of_untold_length_is_read_up_to_the_limit_only(platform: Pl
     "query",
     ["limit=0", "limit=501", "limit=x", "limit=1&limit=2", "surprise=1", "&".join(f"a{n}=1" for n in range(60))],
 )
-async def test_a_query_that_does_not_fit_is_refused(platform: Platform, query: str) -> None:
+async def test_an_invalid_query_is_refused(platform: Platform, query: str) -> None:
     async with local(platform) as http:
         refused = await http.get(f"/v1/plans?{query}")
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
 
 
-async def test_what_is_not_there_is_a_problem_too(platform: Platform) -> None:
+async def test_an_unknown_path_or_method_is_a_problem(platform: Platform) -> None:
     async with local(platform) as http:
         nowhere, wrong = await http.get("/v1/nowhere"), await http.delete("/v1/plans")
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "not_found")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST, GET")
 
 
-async def test_an_error_of_our_own_is_told_by_an_id_that_the_log_has(
+async def test_an_internal_error_answers_with_an_id_found_in_the_log(
     platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def break_down(**_: object) -> None:
@@ -208,10 +208,10 @@ async def test_an_error_of_our_own_is_told_by_an_id_that_the_log_has(
     assert broke.json()["error_id"] in caplog.text and "swordfish" in caplog.text
 
 
-async def test_it_is_alive_always_and_ready_while_its_platform_is_open(tmp_path: Path) -> None:
+async def test_the_server_is_always_alive_and_ready_while_its_platform_is_open(tmp_path: Path) -> None:
     platform = open_platform(tmp_path / "later.db", VirtualClock())
     served = app(platform)
-    async with calling(served) as http:
+    async with client_as(served) as http:
         async with platform:
             assert (await http.get("/readyz")).status_code == 200
             stop(served)
@@ -221,7 +221,7 @@ async def test_it_is_alive_always_and_ready_while_its_platform_is_open(tmp_path:
         assert (await http.get("/v1/plans")).json()["code"] == "store_unavailable"
 
 
-async def test_it_can_be_mounted_into_another_application(platform: Platform) -> None:
+async def test_the_server_can_be_mounted_into_another_application(platform: Platform) -> None:
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
@@ -231,10 +231,10 @@ async def test_it_can_be_mounted_into_another_application(platform: Platform) ->
         assert (await http.get("/soorma/v1/openapi.json")).json()["servers"] == [{"url": "/soorma"}]
 
 
-async def test_what_waits_is_answered_when_the_server_ends(platform: Platform) -> None:
+async def test_a_waiting_call_is_answered_at_the_servers_end(platform: Platform) -> None:
     await platform.start(planner([complete({})]))
     served = app(platform)
-    async with calling(served) as http:
+    async with client_as(served) as http:
         plan_id = (await http.post("/v1/plans", json=ORDER)).json()["plan_id"]
         waiting = asyncio.create_task(http.get(f"/v1/plans/{plan_id}/result?wait=30"))
         for _ in range(50):
@@ -244,12 +244,12 @@ async def test_what_waits_is_answered_when_the_server_ends(platform: Platform) -
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
-def test_only_this_machine_is_served_where_no_token_is_asked(host: str) -> None:
+def test_only_a_local_host_is_allowed_without_authentication(host: str) -> None:
     with pytest.raises(ConfigError, match="only this machine may be served"):
         listen(host, 0, is_open=True)
 
 
-def test_a_port_that_is_taken_is_a_config_error() -> None:
+def test_a_port_in_use_is_a_config_error() -> None:
     with listen("127.0.0.1", 0, is_open=True) as taken:
         taken.listen()
         with pytest.raises(ConfigError, match="give another --port"):

@@ -1,4 +1,4 @@
-"""Where others post who have no token: hooks, and the links of questions."""
+"""Endpoints without tokens: webhooks, and the links of questions."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from http_kit import Keys, calling
+from http_kit import Keys, client_as
 from kit import payments, planner, until
-from test_user_agent import ANN, CHARGE, LINKS, Heard, token_of
+from test_user_agent import ANN, CHARGE, LINKS, RecordingChannel, token_of
 from test_webhooks import bank, post_of
 
 from soorma_ai import Approval, Platform
@@ -25,7 +25,7 @@ PAID = {"kind": "paid", "order": "A1"}
 async def http(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
     hook = bank()
     await platform.start(hook)
-    async with calling(app(platform, auth=Keys(), inlets=[hook], rate=Rate(burst=5, per_second=1))) as opened:
+    async with client_as(app(platform, auth=Keys(), inlets=[hook], rate=Rate(burst=5, per_second=1))) as opened:
         yield opened
 
 
@@ -45,13 +45,13 @@ async def test_a_hook_needs_no_token_but_the_signature_of_its_sender(
     assert (await post(http, {**PAID, "order": "A2"}, clock)).status_code == 422
 
 
-async def test_there_is_no_other_hook_and_no_other_method(http: httpx.AsyncClient, clock: VirtualClock) -> None:
+async def test_an_unknown_hook_or_method_is_refused(http: httpx.AsyncClient, clock: VirtualClock) -> None:
     assert (await post(http, PAID, clock, "/v1/hooks/other")).status_code == 404
     refused = await http.get("/v1/hooks/bank")
     assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
-async def test_what_is_too_long_is_not_read_and_who_posts_too_often_waits(
+async def test_a_long_body_of_a_hook_is_refused_and_its_rate_is_bounded(
     http: httpx.AsyncClient, clock: VirtualClock
 ) -> None:
     assert (await http.post("/v1/hooks/bank", content=b"x" * (2**20 + 1))).status_code == 413
@@ -60,7 +60,7 @@ async def test_what_is_too_long_is_not_read_and_who_posts_too_often_waits(
 
 
 async def test_a_question_is_answered_by_its_link_alone(platform: Platform) -> None:
-    channel = Heard()
+    channel = RecordingChannel()
     agent = UserAgent(channel, lambda wait: [ANN], links=LINKS)
     minds = planner([CHARGE, complete({"paid": 1})])
     await platform.start(agent, minds, payments(Approval(approvers=("manager",), timeout=timedelta(days=2))))
@@ -68,7 +68,7 @@ async def test_a_question_is_answered_by_its_link_alone(platform: Platform) -> N
     await until(platform, lambda: channel.questions)
     path = f"/v1/answers/{token_of(channel.questions[0])}"
     yes: JsonObject = {"payload": {"approved": True}, "note": "fine"}
-    async with calling(app(platform, auth=Keys(), inlets=[agent])) as http:
+    async with client_as(app(platform, auth=Keys(), inlets=[agent])) as http:
         assert (await http.post(path, json={"payload": True})).status_code == 422
         assert (await http.post("/v1/answers/made.up", json=yes)).status_code == 401
         assert (await http.post(path, json=yes)).json()["outcome"] == "accepted"

@@ -1,9 +1,9 @@
-"""What a tenant's auditor reads of how it stands, and nobody else of it."""
+"""A tenant's metrics, for its auditors alone."""
 
 import asyncio
 import re
 
-from http_kit import Keys, caller, calling, local
+from http_kit import Keys, caller, client_as, local
 from kit import PATIENCE, payments, planner, stock, until
 
 from soorma_ai import Platform
@@ -21,7 +21,7 @@ def values(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in samples}
 
 
-async def test_what_a_plan_did_and_what_waits_is_told_to_prometheus(platform: Platform) -> None:
+async def test_the_work_of_a_plan_is_counted_for_prometheus(platform: Platform) -> None:
     await platform.start(planner([publish("no.such.event"), RESERVE, complete({})]), stock())
     await (await platform.submit("order.received", {"order_id": "A1"})).result(PATIENCE)
     async with local(platform, roles=["auditor"]) as http:
@@ -42,7 +42,7 @@ async def test_what_a_plan_did_and_what_waits_is_told_to_prometheus(platform: Pl
     assert all(re.fullmatch(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})?', name) for name in found)
 
 
-async def test_each_tenant_s_auditor_sees_their_own_alone(platform: Platform) -> None:
+async def test_an_auditor_sees_the_metrics_of_their_own_tenant_alone(platform: Platform) -> None:
     keys = Keys(
         shop=caller("default", "maria", "auditor"),
         user=caller("default", "joe"),
@@ -52,14 +52,14 @@ async def test_each_tenant_s_auditor_sees_their_own_alone(platform: Platform) ->
     handle = await platform.submit("order.received", {"order_id": "A1"})
     assert await handle.next_wait()
     served = app(platform, auth=keys)
-    async with calling(served, "none") as nobody:
+    async with client_as(served, "none") as nobody:
         assert (await nobody.get("/metrics")).status_code == 401
         assert (await nobody.get("/v1/plans")).status_code == 401
-    async with calling(served, "user") as joe:
+    async with client_as(served, "user") as joe:
         assert (await joe.get("/metrics")).status_code == 403
-    async with calling(served, "shop") as http:
+    async with client_as(served, "shop") as http:
         mine = values((await http.get("/metrics")).text)
-    async with calling(served, "other") as http:
+    async with client_as(served, "other") as http:
         theirs = values((await http.get("/metrics")).text)
     assert mine['soorma_waits_open{kind="gate",age="1h"}'] == 1
     assert any(name.startswith("soorma_commits_total") for name in mine)
@@ -68,7 +68,7 @@ async def test_each_tenant_s_auditor_sees_their_own_alone(platform: Platform) ->
     assert theirs['soorma_http_requests_total{operation="",status="4xx"}'] == 1
 
 
-async def test_a_count_is_shared_and_taken_anew_in_the_background(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_count_is_shared_and_renewed_in_the_background(platform: Platform, clock: VirtualClock) -> None:
     await platform.start()
     await platform.services.store.registry.register([stock().registration()], clock.now())
     async with local(platform, roles=["auditor"]) as http:
@@ -87,7 +87,7 @@ async def test_a_count_is_shared_and_taken_anew_in_the_background(platform: Plat
         assert await backlog() == (1, 0)
 
 
-async def test_the_last_counts_are_told_for_a_minute_and_then_a_call_waits_for_new_ones(
+async def test_the_last_counts_serve_for_a_minute_and_then_a_call_waits_for_new_ones(
     platform: Platform, clock: VirtualClock
 ) -> None:
     async with local(platform, roles=["auditor"]) as http:
@@ -101,7 +101,7 @@ async def test_the_last_counts_are_told_for_a_minute_and_then_a_call_waits_for_n
         assert (await http.get("/metrics")).status_code == 200
 
 
-async def test_a_platform_that_is_not_open_is_told_as_such(platform: Platform) -> None:
+async def test_metrics_of_a_closed_platform_are_refused(platform: Platform) -> None:
     async with local(Platform("sqlite://")) as http:
         assert (await http.get("/metrics")).status_code == 503
 

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from http_kit import Keys, caller, calling, local
-from kit import ended, payments, planner, stock, the_wait, until
+from http_kit import Keys, caller, client_as, local
+from kit import payments, planner, stock, the_wait, until, wait_for_end
 
 from soorma_ai import Approval, Platform
 from soorma_ai.server import app
@@ -25,14 +25,14 @@ async def test_a_goal_is_submitted_and_its_end_is_waited_for(platform: Platform)
         assert (end.status_code, end.json()["status"], end.json()["result"]) == (200, "completed", {"reserved": True})
 
 
-async def test_the_end_of_a_plan_is_the_answer_where_it_comes_in_time(platform: Platform) -> None:
+async def test_a_submission_answers_with_the_plans_end_if_it_comes_in_time(platform: Platform) -> None:
     await platform.start(planner([RESERVE, DONE]), stock())
     async with local(platform) as http:
         end = await http.post("/v1/plans?wait=10", json=ORDER)
     assert (end.status_code, end.json()["result"]) == (200, {"reserved": True})
 
 
-async def test_a_plan_that_failed_says_why(platform: Platform) -> None:
+async def test_a_failed_plan_has_its_reason(platform: Platform) -> None:
     await platform.start(planner([RESERVE, RESERVE], max_actions=1), stock())
     async with local(platform) as http:
         end = await http.post("/v1/plans?wait=10", json=ORDER)
@@ -40,7 +40,7 @@ async def test_a_plan_that_failed_says_why(platform: Platform) -> None:
     assert "limit_exceeded" in end.json()["reason"]
 
 
-async def test_a_plan_that_gave_up_says_so_and_why(platform: Platform) -> None:
+async def test_a_plan_given_up_has_its_code_and_reason(platform: Platform) -> None:
     await platform.start(planner([RESERVE, give_up("No shop sells it.", "a shop")]), stock())
     async with local(platform) as http:
         end = (await http.post("/v1/plans?wait=10", json=ORDER)).json()
@@ -96,7 +96,7 @@ async def test_a_plan_is_cancelled_once(platform: Platform) -> None:
         plan_id = (await http.post("/v1/plans", json=ORDER)).json()["plan_id"]
         await the_wait(platform)
         assert (await http.post(f"/v1/plans/{plan_id}/cancel", json={})).json() == {"cancelled": True}
-        assert (await ended(platform, plan_id)).status == "cancelled"
+        assert (await wait_for_end(platform, plan_id)).status == "cancelled"
         assert (await http.post(f"/v1/plans/{plan_id}/cancel", json={"reason": "again"})).json() == {"cancelled": False}
         nobody = await http.post(f"/v1/plans/{plan_id}/resume", json={})
         assert nobody.status_code == 409
@@ -117,7 +117,7 @@ async def test_an_approval_is_listed_shown_and_answered_once(platform: Platform)
         assert (yes.status_code, yes.json()["outcome"]) == (200, "accepted")
         again = await http.post(way, json={"payload": {"approved": True}})
         assert (again.status_code, again.json()["code"]) == (409, "duplicate")
-        await ended(platform, plan_id)
+        await wait_for_end(platform, plan_id)
         assert (await http.get(f"/v1/waits/{wait_id}")).status_code == 200
 
 
@@ -141,7 +141,7 @@ async def test_an_answer_after_the_deadline_is_gone_and_one_to_an_ended_plan_sup
 
         (second,) = await until(platform, asked_anew)
         await http.post(f"/v1/plans/{plan_id}/cancel", json={})
-        await ended(platform, plan_id)
+        await wait_for_end(platform, plan_id)
         vain = await http.post(f"/v1/waits/{second}/answer", json={"payload": {"text": "yes"}})
         assert (vain.status_code, vain.json()["code"]) == (409, "superseded")
 
@@ -166,7 +166,7 @@ async def test_an_answer_after_the_deadline_is_gone_and_one_to_an_ended_plan_sup
 async def test_a_plan_of_another_tenant_does_not_exist(platform: Platform, path: str) -> None:
     await platform.start(planner([DONE]), stock())
     served = app(platform, auth=Keys(ours=caller("shop", "maria"), theirs=caller("spy", "mallory", "operator")))
-    async with calling(served, "ours") as maria, calling(served, "theirs") as mallory:
+    async with client_as(served, "ours") as maria, client_as(served, "theirs") as mallory:
         plan_id = (await maria.post("/v1/plans?wait=10", json=ORDER)).json()["plan_id"]
         seen = await mallory.get(f"/v1/{path.format(plan_id)}")
         none = await mallory.get(f"/v1/{path.format('0' * 36)}")

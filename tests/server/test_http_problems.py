@@ -37,13 +37,13 @@ def test_an_error_is_a_problem_with_its_code(error: errors.SoormaError, status: 
 
 
 @pytest.mark.parametrize("kind", [errors.SoormaError, errors.ModelRefused, errors.DecisionError, errors.OutcomeUnknown])
-def test_what_is_no_business_of_a_caller_is_told_by_an_id_only(kind: type[errors.SoormaError]) -> None:
+def test_an_internal_error_is_shown_by_an_id_only(kind: type[errors.SoormaError]) -> None:
     assert status_of(kind) == 500
     assert problem_of(kind("the password is swordfish")) is None
     assert internal("abc").error_id == "abc"
 
 
-def test_what_may_work_later_says_when() -> None:
+def test_a_transient_error_has_a_retry_after() -> None:
     told = problem_of(errors.Overloaded("too much", retry_after=timedelta(seconds=2.5)))
     assert told is not None
     assert (told.retry_after, told.headers["retry-after"]) == (2.5, "3")
@@ -51,7 +51,7 @@ def test_what_may_work_later_says_when() -> None:
     assert soon is not None and soon.headers["retry-after"] == "1"
 
 
-def test_a_problem_says_what_its_error_knows() -> None:
+def test_a_problem_has_the_fields_of_its_error() -> None:
     held, limit = problem_of(errors.Held("pay", "w", "r")), problem_of(errors.LimitExceeded("max_actions", ""))
     failed, who = problem_of(errors.PlanFailed("p", "why")), problem_of(errors.Unauthenticated("no token"))
     assert held and (held.wait_id, held.request_id) == ("w", "r")

@@ -1,4 +1,4 @@
-"""Every route, for every role, over everybody's things: what the table of roles says, and nothing that tells more."""
+"""Every route, for every role, over the things of every owner: the verdict of the table of roles, and no more."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,9 +11,9 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from http_kit import OpenStream, calling
+from http_kit import OpenStream, client_as
 from starlette.applications import Starlette
-from test_roles import MANAGE, MEET, OWNERS, ROLES, SEE, STEER, Things, agents, made_by
+from test_roles import MANAGE, MEET, OWNERS, ROLES, SEE, STEER, Things, agents, make_things
 
 from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
@@ -32,21 +32,21 @@ Body = Callable[[Things], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Row:
-    """`kind`: whose verdict it has. `begin` names nothing of anybody's, `recall` and `memo` a user of the tenant of who
-    calls, `enrol` and `lend` an agent for which its own token or an operator speaks. A list has what `shows` returns
-    where the verdict is that one may see it."""
+    """`kind` names the table of the verdict. `begin` names no owner's things, `recall` and `memo` a user of the
+    caller's tenant, `enrol` and `lend` an agent, spoken for by its own token or an operator. A list contains the value
+    of `shows` exactly for a caller with the right to see it."""
 
     kind: str
     body: Body | None = None
     shows: Callable[[Things], str] | None = None
 
 
-def nothing(things: Things) -> dict[str, Any]:
+def no_body(things: Things) -> dict[str, Any]:
     return {}
 
 
-def about(things: Things, **said: Any) -> dict[str, Any]:
-    """Nobody is no name by which to ask: their memos are those of who asks without."""
+def about_owner(things: Things, **said: Any) -> dict[str, Any]:
+    """Return arguments about an owner; they omit the owner if it has no name, for the caller's own memos."""
     return {"user_id": things.user_id or "nobody", **said}
 
 
@@ -60,7 +60,7 @@ KNOWLEDGE, DELIVERIES = f"{MEMORY}/knowledge", "/v1/agents/{name}/deliveries"
 LEASED = f"{DELIVERIES}/{{seq}}/{{fence}}"
 LETTER, TRACKED = "/v1/dead-letters/{letter_id}", "/v1/tracker/plans/{plan_id}"
 
-# In an order in which none takes from the next what it needs.
+# In this order no route removes the things of a later one.
 ROWS: dict[str, Row] = {
     "POST /v1/plans": Row("begin", lambda t: {"goal": "order.received"}),
     "GET /v1/plans": lists(lambda t: t.plan_id),
@@ -69,12 +69,12 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/events": Row("see"),
     f"GET {PLAN}/trace": Row("see"),
     f"GET {PLAN}/prompt": Row("steer"),
-    # Of what nobody is asked, and what needs no operator.
-    f"POST {PLAN}/resume": Row("steer", nothing),
-    "POST /v1/resumptions": Row("begin", nothing),
+    # Routes without an owner, and without a need for an operator.
+    f"POST {PLAN}/resume": Row("steer", no_body),
+    "POST /v1/resumptions": Row("begin", no_body),
     "POST /v1/requests": Row("begin", lambda t: REQUEST),
     "GET /v1/requests/{request_id}": Row("see"),
-    "POST /v1/requests/{request_id}/cancel": Row("steer", nothing),
+    "POST /v1/requests/{request_id}/cancel": Row("steer", no_body),
     "POST /v1/events": Row("begin", lambda t: {"topic": "business-facts", "event_type": "told"}),
     "GET /v1/events": lists(lambda t: t.request_id),
     "GET /v1/events/stream": Row("begin"),
@@ -83,18 +83,18 @@ ROWS: dict[str, Row] = {
     "GET /v1/lookup/events": lists(lambda t: f'"{t.request_id}"'),
     "GET /v1/caller": Row("begin"),
     f"GET {WAIT}": Row("see"),
-    # Who sees it is told that others must answer.
+    # A caller with the right to see it learns the approvers.
     f"POST {WAIT}/answer": Row("see", lambda t: {"payload": {}}),
-    # Who sees it is told that others must answer, as they are by an answer.
-    f"POST {WAIT}/claim": Row("see", nothing),
+    # A caller with the right to see it learns the approvers, also from an answer.
+    f"POST {WAIT}/claim": Row("see", no_body),
     f"POST {WAIT}/hand-over": Row("see", lambda t: {"to": "zoe"}),
-    f"POST {WAIT}/release": Row("see", nothing),
+    f"POST {WAIT}/release": Row("see", no_body),
     f"POST {WAIT}/snooze": Row("see", lambda t: {"until": "2030-01-01T00:00:00Z"}),
     f"GET {WAIT}/colleagues": Row("see"),
     f"GET {WAIT}/notices": Row("see"),
     "GET /v1/absences": Row("begin"),
     "POST /v1/absences": Row("begin", lambda t: {"until": "2030-01-01T00:00:00Z", "deputy": "zoe"}),
-    "POST /v1/absences/end": Row("begin", nothing),
+    "POST /v1/absences/end": Row("begin", no_body),
     "GET /v1/links": Row("oversee"),
     "POST /v1/links": Row("begin", lambda t: {"kind": "inbox"}),
     "POST /v1/links/revoke": Row("begin", lambda t: {"kind": "inbox"}),
@@ -116,7 +116,7 @@ ROWS: dict[str, Row] = {
     "GET /v1/tracker/untaken": lists(lambda t: t.untaken_id),
     "GET /v1/tracker/requests": lists(lambda t: t.task_id),
     "GET /v1/tracker/requests/{request_id}": Row("see"),
-    # Who sees the task is told that only its own events write it.
+    # A caller with the right to see the task learns the rule: only the task's own events write it.
     f"POST {MEMORY}/task-context": Row("steer", lambda t: {"task_id": t.task_id, "context": {}}),
     f"GET {MEMORY}/task-context/{{task_id}}": Row("see"),
     f"DELETE {MEMORY}/task-context/{{task_id}}": Row("steer"),
@@ -126,39 +126,43 @@ ROWS: dict[str, Row] = {
     f"GET {MEMORY}/plan-context/by-correlation/{{correlation_id}}": Row("see"),
     f"POST {MEMORY}/plans": Row("begin", lambda t: {"goal_event": "order.received"}),
     f"GET {MEMORY}/plans": lists(lambda t: t.plan_id),
-    f"POST {MEMORY}/sessions": Row("begin", nothing),
+    f"POST {MEMORY}/sessions": Row("begin", no_body),
     f"GET {MEMORY}/sessions": lists(lambda t: t.session_id),
     f"POST {WORK}": Row("steer", lambda t: {"key": "l", "value": 1}),
     f"GET {WORK}": Row("see"),
     f"GET {WORK}/{{key:path}}": Row("see"),
     f"DELETE {WORK}/{{key:path}}": Row("steer"),
     f"GET {KNOWLEDGE}/{{key:path}}": Row("recall"),
-    f"POST {KNOWLEDGE}/search": lists(lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, query="tea")),
-    f"POST {MEMORY}/interactions/search": lists(
-        lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, agent="clerk")
+    f"POST {KNOWLEDGE}/search": lists(
+        lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about_owner(t, query="tea")
     ),
-    f"POST {MEMORY}/skills/search": lists(lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, query="tea")),
-    f"POST {KNOWLEDGE}": Row("memo", lambda t: about(t, content="x")),
-    f"POST {MEMORY}/interactions": Row("memo", lambda t: about(t, agent="clerk", role="user", content="x")),
-    f"POST {MEMORY}/skills": Row("memo", lambda t: about(t, name="rule", text="x")),
+    f"POST {MEMORY}/interactions/search": lists(
+        lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about_owner(t, agent="clerk")
+    ),
+    f"POST {MEMORY}/skills/search": lists(
+        lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about_owner(t, query="tea")
+    ),
+    f"POST {KNOWLEDGE}": Row("memo", lambda t: about_owner(t, content="x")),
+    f"POST {MEMORY}/interactions": Row("memo", lambda t: about_owner(t, agent="clerk", role="user", content="x")),
+    f"POST {MEMORY}/skills": Row("memo", lambda t: about_owner(t, name="rule", text="x")),
     f"DELETE {KNOWLEDGE}/{{key:path}}": Row("memo"),
     f"DELETE {MEMORY}/skills/{{name:path}}": Row("memo"),
     "POST /v1/agents": Row("enrol", lambda t: {"agents": [{"agent": f"new-{t.agent}", "kind": "tool"}]}),
-    "POST /v1/agents/{name}/confirm": Row("lend", nothing),
-    "POST /v1/agents/{name}/leave": Row("lend", nothing),
+    "POST /v1/agents/{name}/confirm": Row("lend", no_body),
+    "POST /v1/agents/{name}/leave": Row("lend", no_body),
     f"GET {DELIVERIES}": Row("lend"),
-    f"POST {DELIVERIES}/lease": Row("lend", nothing),
+    f"POST {DELIVERIES}/lease": Row("lend", no_body),
     f"POST {DELIVERIES}/renew": Row("lend", lambda t: {"leases": []}),
     f"POST {DELIVERIES}/release": Row("lend", lambda t: {"leases": []}),
-    f"POST {LEASED}/begin": Row("lend", nothing),
+    f"POST {LEASED}/begin": Row("lend", no_body),
     f"POST {LEASED}/progress": Row("lend", lambda t: {"report_id": "r", "progress": 0.5}),
     f"POST {LEASED}/read": Row("lend", lambda t: {"read": {"what": "live_events"}}),
     f"POST {LEASED}/commit": Row("lend", lambda t: {"acts": [], "ending": {"end": "handled"}}),
     "GET /v1/dead-letters": lists(lambda t: f'"letter_id":{t.letter_id},'),
     f"GET {LETTER}": Row("see"),
-    f"POST {LETTER}/redrive": Row("steer", nothing),
-    f"POST {LETTER}/discard": Row("steer", nothing),
-    f"POST {PLAN}/cancel": Row("steer", nothing),
+    f"POST {LETTER}/redrive": Row("steer", no_body),
+    f"POST {LETTER}/discard": Row("steer", no_body),
+    f"POST {PLAN}/cancel": Row("steer", no_body),
     "DELETE /v1/agents/{name}": Row("manage"),
 }
 BY_ROUTE: Mapping[str, Operation] = {f"{one.method} {one.path}": one for one in OPERATIONS}
@@ -189,7 +193,7 @@ def path_of(route: str, things: Things) -> str:
 
 
 async def answer(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> tuple[int, str]:
-    """The status and the body; of a stream, what comes first."""
+    """Return the status and the body; of a stream, its first chunk."""
     method, row, path = route.partition(" ")[0], ROWS[route], path_of(route, things)
     if BY_ROUTE[route].streams:
         async with OpenStream(served, path, **dict(http.headers.items())) as stream:
@@ -211,7 +215,7 @@ async def verdict(served: Starlette, http: httpx.AsyncClient, route: str, things
     return {403: "forbidden", 404: "hidden"}.get(status, "may")
 
 
-def wanted(kind: str, role: str, whose: str) -> str:
+def expected_verdict(kind: str, role: str, whose: str) -> str:
     column, is_elsewhere = list(OWNERS).index(whose), whose == "elsewhere"
     tables = {"see": SEE, "steer": STEER, "meet": MEET, "manage": MANAGE}
     if kind == "begin":
@@ -239,34 +243,34 @@ async def groups(platform: Platform) -> AsyncIterator[list[str]]:
     yield known
 
 
-def serving(platform: Platform, *people: Person) -> Starlette:
+def app_for(platform: Platform, *people: Person) -> Starlette:
     callers = {person.user_id: Caller(person) for person in people}
     return app(platform, auth=ByFunction(callers.get), **UNLIMITED)
 
 
 @pytest.mark.parametrize("whose", OWNERS)
 @pytest.mark.parametrize("role", OVER_HTTP)
-async def test_every_route_does_with_everybodys_things_what_the_table_says(
+async def test_every_route_gives_the_tables_verdict_for_the_things_of_every_owner(
     platform: Platform, groups: list[str], role: str, whose: str
 ) -> None:
-    things = await made_by(platform, OWNERS[whose], groups)
-    served = serving(platform, Person("default", "ann", frozenset(ROLES[role] or ())))
-    async with calling(served, "ann") as http:
+    things = await make_things(platform, OWNERS[whose], groups)
+    served = app_for(platform, Person("default", "ann", frozenset(ROLES[role] or ())))
+    async with client_as(served, "ann") as http:
         found = {route: await verdict(served, http, route, things) for route in ROWS}
-    assert found == {route: wanted(row.kind, role, whose) for route, row in ROWS.items()}
+    assert found == {route: expected_verdict(row.kind, role, whose) for route, row in ROWS.items()}
 
 
 ISSUER, AUDIENCE = "https://id.example", "soorma"
 CURVE = ec.generate_private_key(ec.SECP256R1())
 
 
-def signed(**changes: Any) -> str:
+def sign_token(**changes: Any) -> str:
     now = SystemClock().now()
     claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "tenant": "default", "exp": now + timedelta(minutes=5)}
     return jwt.encode({**claims, **changes}, CURVE, "ES256", headers={"kid": "c1"})
 
 
-def published(directory: Path) -> Path:
+def publish_keys(directory: Path) -> Path:
     file = directory / "jwks.json"
     key = jwt.algorithms.ECAlgorithm.to_jwk(CURVE.public_key(), as_dict=True)
     file.write_text(json.dumps({"keys": [{**key, "kid": "c1"}]}))
@@ -285,21 +289,21 @@ async def bad_tokens(platform: Platform) -> dict[str, str | None]:
         "unknown": "nobody",
         "expired key": ended,
         "revoked key": taken,
-        "expired": signed(exp=SystemClock().now() - timedelta(hours=1)),
-        "wrong audience": signed(aud="another"),
-        "wrong issuer": signed(iss="https://evil.example"),
+        "expired": sign_token(exp=SystemClock().now() - timedelta(hours=1)),
+        "wrong audience": sign_token(aud="another"),
+        "wrong issuer": sign_token(iss="https://evil.example"),
     }
 
 
-async def test_a_token_that_is_not_good_opens_no_route(platform: Platform, groups: list[str], tmp_path: Path) -> None:
-    things = await made_by(platform, OWNERS["own"], groups)
-    people = SignedTokens(issuer=ISSUER, audience=AUDIENCE, jwks_file=published(tmp_path))
+async def test_an_invalid_token_opens_no_route(platform: Platform, groups: list[str], tmp_path: Path) -> None:
+    things = await make_things(platform, OWNERS["own"], groups)
+    people = SignedTokens(issuer=ISSUER, audience=AUDIENCE, jwks_file=publish_keys(tmp_path))
     served = app(platform, auth=FirstOf(ApiKeys(platform), people), **UNLIMITED)
-    async with calling(served, signed()) as http:
+    async with client_as(served, sign_token()) as http:
         assert (await http.get("/v1/plans")).status_code == 200
     before = len((await platform.events(limit=500)).events)
     for name, token in (await bad_tokens(platform)).items():
-        async with calling(served, token) as http:
+        async with client_as(served, token) as http:
             for route in ROWS:
                 status, text = await answer(served, http, route, things)
                 assert status == 401, (name, route)
@@ -308,23 +312,23 @@ async def test_a_token_that_is_not_good_opens_no_route(platform: Platform, group
 
 
 def unknown(things: Things) -> Things:
-    """The same, but of nothing: each id of the same length."""
+    """Return the same things with ids of no existing thing, each of the same length."""
     made = {name: f"{value[:-6]}000000" for name, value in vars(things).items() if isinstance(value, str)}
     return replace(things, **made | {"letter_id": 9, "tenant_id": things.tenant_id})
 
 
 @pytest.mark.parametrize("whose", ["others", "elsewhere"])
-async def test_ids_that_somebody_guessed_are_answered_as_those_of_nothing(
+async def test_a_guessed_id_and_a_missing_id_get_the_same_answer(
     platform: Platform, groups: list[str], whose: str
 ) -> None:
-    things = await made_by(platform, OWNERS[whose], groups)
+    things = await make_things(platform, OWNERS[whose], groups)
     assert things.letter_id != 9
     with pytest.raises(NotFound):
         await platform.dead_letter(9)
-    served, nobody = serving(platform, Person("default", "ann", frozenset())), unknown(things)
+    served, nobody = app_for(platform, Person("default", "ann", frozenset())), unknown(things)
     hidden = [route for route, row in ROWS.items() if row.kind in ("see", "steer") and row.shows is None]
     assert len(hidden) > 25
-    async with calling(served, "ann") as http:
+    async with client_as(served, "ann") as http:
         for route in hidden:
             method, row = route.partition(" ")[0], ROWS[route]
             told: list[tuple[int, dict[str, str], str]] = []

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from http_kit import Keys, caller, calling, local
+from http_kit import Keys, caller, client_as, local
 from kit import payments, planner, stock, the_wait, until
 from msgspec.structs import force_setattr
 
@@ -29,7 +29,7 @@ ORDER = {"goal": "order.received", "data": {"order_id": "A1"}}
 
 
 def desk() -> Worker:
-    """A worker that asks a part of somebody, and waits for it."""
+    """Return a worker waiting for the answer to a request of its own."""
     worker = Worker("desk")
 
     @worker.on_task("order.pack.requested")
@@ -81,14 +81,14 @@ async def test_a_request_under_one_key_is_one_request(platform: Platform) -> Non
 
 
 @pytest.mark.parametrize("way", ["requests", "events", "plans"])
-async def test_what_needs_an_approval_is_held_and_says_which(platform: Platform, way: str) -> None:
+async def test_a_call_in_need_of_approval_is_held_and_names_its_wait(platform: Platform, way: str) -> None:
     gate = Approval(approvers=("manager",))
     goal = EventDefinition(event_name="order.received", approval=gate)
     await platform.start(planner([complete({})], goals=[goal]), payments(gate), stock())
     bodies = {"requests": CHARGE, "events": {"topic": "action-requests", **CHARGE}, "plans": ORDER}
     keys = Keys(jo=caller("default", "jo"), boss=caller("default", "boss", "manager"))
     served = app(platform, auth=keys)
-    async with calling(served, "jo") as jo, calling(served, "boss") as boss:
+    async with client_as(served, "jo") as jo, client_as(served, "boss") as boss:
         held = await jo.post(f"/v1/{way}", json=bodies[way])
         assert held.status_code == 202
         wait_id = held.json()["wait_id"]
@@ -169,7 +169,7 @@ async def test_memory_of_a_plan_is_written_read_and_removed(platform: Platform) 
         by_key = await http.get(f"/v1/memory/plan-context/by-correlation/{made['goal_id']}")
         assert by_key.json()["plan_id"] == plan_id
         assert (await http.get("/v1/memory/plan-context/by-correlation/nobody")).status_code == 404
-        assert [await deleted(http, f"{way}/x"), await deleted(http, f"{way}/x")] == [True, False]
+        assert [await was_deleted(http, f"{way}/x"), await was_deleted(http, f"{way}/x")] == [True, False]
         assert [one["plan_id"] for one in (await http.get("/v1/memory/plans?status=active")).json()["items"]] == [
             plan_id
         ]
@@ -186,7 +186,7 @@ async def test_memory_of_a_plan_is_written_read_and_removed(platform: Platform) 
         assert [one["plan_id"] for one in plans] == [plan_id]
 
 
-async def deleted(http: Any, path: str) -> bool:
+async def was_deleted(http: Any, path: str) -> bool:
     return (await http.delete(path)).json()["deleted"]
 
 
@@ -230,7 +230,7 @@ async def test_a_dead_letter_is_listed_redriven_and_discarded(platform: Platform
         assert (await http.get("/v1/doubts")).json()["items"] == []
 
 
-async def test_too_much_at_once_is_told_with_when_to_come_again(
+async def test_an_overloaded_platform_answers_with_a_retry_after(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await platform.start(stock())

@@ -2,7 +2,7 @@ import asyncio
 import json
 
 import pytest
-from http_kit import Keys, OpenStream, caller, calling, local
+from http_kit import Keys, OpenStream, caller, client_as, local
 from kit import planner, stock
 
 from soorma_ai import Platform
@@ -24,7 +24,7 @@ def numbers(stream: OpenStream) -> list[int]:
     return [json.loads(one["data"])["data"]["number"] for one in stream.events]
 
 
-async def test_events_come_as_they_are_published_and_only_those_after_the_beginning(platform: Platform) -> None:
+async def test_a_stream_has_the_events_published_after_its_beginning(platform: Platform) -> None:
     await tell(platform, 0)
     async with OpenStream(app(platform), "/v1/events/stream") as stream:
         await stream.until(lambda: "retry" in stream.text)
@@ -45,9 +45,7 @@ async def test_a_named_stream_has_the_type_of_each_event_as_its_name(platform: P
     assert first["event"] == json.loads(first["data"])["type"] == "order.received"
 
 
-async def test_a_stream_says_first_where_it_begins_so_that_who_is_lost_before_anything_came_misses_nothing(
-    platform: Platform,
-) -> None:
+async def test_a_stream_begins_with_its_position_so_an_early_reconnection_misses_no_event(platform: Platform) -> None:
     for _ in range(2):
         await platform.publish("business-facts", "order.lost", {})
     async with OpenStream(app(platform), "/v1/events/stream") as stream:
@@ -55,7 +53,7 @@ async def test_a_stream_says_first_where_it_begins_so_that_who_is_lost_before_an
     assert stream.text == "retry: 2000\nid: 2\n\n"
 
 
-async def test_who_comes_again_misses_nothing_and_gets_nothing_twice(platform: Platform) -> None:
+async def test_a_reconnected_stream_misses_no_event_and_repeats_none(platform: Platform) -> None:
     served = app(platform)
     for number in range(40):
         await tell(platform, number)
@@ -70,7 +68,7 @@ async def test_who_comes_again_misses_nothing_and_gets_nothing_twice(platform: P
     assert numbers(first) + numbers(again) == list(range(42))
 
 
-async def test_a_stream_on_which_nothing_comes_beats(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_stream_without_events_has_heartbeats(platform: Platform, clock: VirtualClock) -> None:
     async with OpenStream(app(platform), "/v1/events/stream") as stream:
         await stream.until(lambda: "retry" in stream.text)
         for _ in range(2):
@@ -87,7 +85,7 @@ async def test_a_stream_ends_with_the_server(platform: Platform) -> None:
         await stream.ended()
 
 
-async def test_a_stream_ends_when_its_token_is_revoked(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_stream_ends_with_the_revocation_of_its_token(platform: Platform, clock: VirtualClock) -> None:
     keys = Keys(ours=caller("default", "maria", "auditor"))
     served = app(platform, auth=keys)
     async with OpenStream(served, "/v1/events/stream", authorization="Bearer ours") as stream:
@@ -100,7 +98,7 @@ async def test_a_stream_ends_when_its_token_is_revoked(platform: Platform, clock
 
 
 @pytest.mark.parametrize("after", ["", "?after=0"])
-async def test_a_stream_shows_a_user_their_own_and_nobody_another_tenant(platform: Platform, after: str) -> None:
+async def test_a_stream_shows_a_users_own_events_and_none_of_another_tenant(platform: Platform, after: str) -> None:
     keys = Keys(
         maria=caller("shop", "maria"), jo=caller("shop", "jo"), eye=caller("shop", "eye", "auditor"), spy=caller("spy")
     )
@@ -120,7 +118,7 @@ async def test_a_stream_shows_a_user_their_own_and_nobody_another_tenant(platfor
     assert seen == {"maria": [7], "jo": [8], "eye": [7, 8], "spy": []}
 
 
-async def test_a_plan_is_followed_from_its_goal_to_its_end_and_then_no_more(platform: Platform) -> None:
+async def test_a_plans_stream_has_its_events_from_goal_to_end_and_then_closes(platform: Platform) -> None:
     served = app(platform)
     await platform.start(planner([RESERVE, DONE]), stock())
     async with local(platform) as http:
@@ -135,7 +133,7 @@ async def test_a_plan_is_followed_from_its_goal_to_its_end_and_then_no_more(plat
         assert over.status_code == 204
 
 
-async def test_who_reads_nothing_is_left_and_has_cost_one_event(
+async def test_a_stalled_reader_is_disconnected_after_one_buffered_event(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soorma_ai.api.server.streams.STALLED_SECONDS", 0.05)
@@ -148,7 +146,7 @@ async def test_who_reads_nothing_is_left_and_has_cost_one_event(
     assert STALLED_SECONDS > HEARTBEAT_SECONDS
 
 
-async def test_so_many_streams_are_open_and_no_more(platform: Platform) -> None:
+async def test_open_streams_are_bounded(platform: Platform) -> None:
     served = app(platform, most_streams=1)
     async with OpenStream(served, "/v1/events/stream") as first:
         await first.until(lambda: "retry" in first.text)
@@ -157,7 +155,7 @@ async def test_so_many_streams_are_open_and_no_more(platform: Platform) -> None:
         assert second.status == 503
 
 
-async def test_a_caller_has_so_many_streams_and_another_their_own(platform: Platform) -> None:
+async def test_each_caller_has_a_bound_of_streams_of_their_own(platform: Platform) -> None:
     keys = Keys(maria=caller("shop", "maria"), again=caller("shop", "maria"), jo=caller("shop", "jo"))
     served = app(platform, auth=keys, most_streams_each=2)
 
@@ -167,7 +165,7 @@ async def test_a_caller_has_so_many_streams_and_another_their_own(platform: Plat
     async with stream("maria") as first, stream("again") as second:
         for one in (first, second):
             await one.until(lambda one=one: "retry" in one.text)
-        async with calling(served, "maria") as http:
+        async with client_as(served, "maria") as http:
             refused = await http.get("/v1/events/stream")
             assert (refused.status_code, refused.json()["code"]) == (429, "overloaded")
             assert refused.headers["retry-after"] == "10"
@@ -178,9 +176,9 @@ async def test_a_caller_has_so_many_streams_and_another_their_own(platform: Plat
         await anew.until(lambda: "retry" in anew.text)
 
 
-async def test_a_stream_that_never_began_holds_no_place(platform: Platform) -> None:
+async def test_an_unstarted_stream_holds_no_place(platform: Platform) -> None:
     served = app(platform, most_streams_each=1)
-    async with calling(served) as http:
+    async with client_as(served) as http:
         for _ in range(3):
             assert (await http.get("/v1/plans/unknown/events")).status_code == 404
             assert (await http.get("/v1/events/stream?after=x")).status_code == 422
@@ -202,7 +200,7 @@ async def test_a_slow_reader_holds_a_few_events_and_gets_them_all(platform: Plat
     assert numbers(slow) == numbers(quick) == list(range(30))
 
 
-async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platform: Platform) -> None:
+async def test_the_tail_keeps_a_bounded_number_of_bytes_and_reports_dropped_events(platform: Platform) -> None:
     tail = Tail(most_bytes=2_000)
     with tail.follow(tenant_key("default"), platform.services) as woken:
         await tell(platform, 0)
@@ -221,7 +219,7 @@ async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platf
 
 
 @pytest.mark.parametrize("said", ["now", "-1", "1" * 19, "null,null"])
-async def test_a_last_id_that_no_stream_gave_is_refused(platform: Platform, said: str) -> None:
+async def test_an_invalid_last_event_id_is_refused(platform: Platform, said: str) -> None:
     async with local(platform) as http:
         refused = await http.get("/v1/events/stream", headers={"last-event-id": said})
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")

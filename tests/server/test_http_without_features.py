@@ -1,4 +1,4 @@
-"""The server works over a store without features; a call of a feature that is off is refused by its name."""
+"""The server works over a store without features; a call of a disabled feature is refused by the feature's name."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -41,7 +41,7 @@ async def test_a_held_request_is_listed_and_approved_over_http(bare: Platform) -
         ("POST", "/v1/memory/knowledge/search", {"query": "owls"}, "knowledge"),
     ],
 )
-async def test_a_call_of_a_feature_that_is_off_names_it(
+async def test_a_call_of_a_disabled_feature_names_the_feature(
     bare: Platform, method: str, path: str, sent: object, feature: str
 ) -> None:
     async with local(bare) as http:

@@ -1,4 +1,4 @@
-"""Agents without a store: what comes for them is leased over HTTP, and what they did is committed there."""
+"""Agents without a store: their deliveries are leased over HTTP, and their effects committed there."""
 
 import asyncio
 from functools import partial
@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from http_kit import Keys, calling
+from http_kit import Keys, client_as
 from kit import ORDER_ID, events, payments, planner, the_wait, until
-from remote_kit import PLACE, adder, doubler, elsewhere
+from remote_kit import PLACE, adder, doubler, start_remote
 
 from soorma_ai import (
     Agent,
@@ -37,7 +37,7 @@ def of_shop(name: str | None, *takes: str, makes: tuple[str, ...] = (), tenant: 
     return Caller(Person(tenant, "maria", frozenset(more.get("roles", ()))), rights)
 
 
-async def test_a_tool_and_a_worker_elsewhere_answer_as_those_beside_the_store(platform: Platform) -> None:
+async def test_a_remote_tool_and_a_remote_worker_answer_like_local_ones(platform: Platform) -> None:
     heard: list[Any] = []
     listener = Agent("listener")
 
@@ -45,16 +45,16 @@ async def test_a_tool_and_a_worker_elsewhere_answer_as_those_beside_the_store(pl
     async def hear(event: Any, context: PlatformContext) -> None:
         heard.append((event.source, event.data, event.user_id))
 
-    async with elsewhere(platform, adder(), doubler(), listener):
+    async with start_remote(platform, adder(), doubler(), listener):
         reply = await platform.request("sum.requested", {"numbers": [1, 2, 3]}, timeout=20)
         assert reply["result"] == {"total": 12, "asked": [1, 2, 3]}
         await until(platform, lambda: heard)
     assert heard == [("adder@default", {"total": 12}, "local")]
 
 
-async def test_a_plan_goes_on_by_a_tool_elsewhere_whose_request_waits_for_a_yes(platform: Platform) -> None:
+async def test_a_request_to_a_remote_tool_waits_for_its_approval(platform: Platform) -> None:
     script = [publish("payment.charge.requested", amount=9), complete({"paid": True})]
-    async with elsewhere(platform, payments(approval="always")):
+    async with start_remote(platform, payments(approval="always")):
         await platform.start(planner(script))
         plan = await platform.submit("order.received", {"order_id": "A1"})
         wait = await the_wait(platform)
@@ -62,7 +62,7 @@ async def test_a_plan_goes_on_by_a_tool_elsewhere_whose_request_waits_for_a_yes(
         assert await plan.result(timeout=20) == {"paid": True}
 
 
-async def test_what_a_handler_elsewhere_asks_for_is_checked_and_held_where_the_store_is(platform: Platform) -> None:
+async def test_a_remote_handlers_requests_are_checked_and_held_beside_the_store(platform: Platform) -> None:
     desk = Worker("desk")
 
     @desk.on_task("bill.requested")
@@ -74,7 +74,7 @@ async def test_what_a_handler_elsewhere_asks_for_is_checked_and_held_where_the_s
         await (await result.restore_task()).complete(result.result)
 
     await platform.start(payments(approval="always"))
-    async with elsewhere(platform, desk):
+    async with start_remote(platform, desk):
         unfit = await platform.request("bill.requested", {"amount": "a lot"}, timeout=20)
         assert (unfit["success"], unfit["error"]["code"]) == (False, "local_protocol")
         asked = await platform.ask("bill.requested", {"amount": 5})
@@ -84,7 +84,7 @@ async def test_what_a_handler_elsewhere_asks_for_is_checked_and_held_where_the_s
         assert (await platform.reply(asked, timeout=20))["result"] == {"charged": 5}
 
 
-async def test_a_handler_elsewhere_reads_and_writes_the_memory_of_its_plan(platform: Platform) -> None:
+async def test_a_remote_handler_reads_and_writes_the_memory_of_its_plan(platform: Platform) -> None:
     stock, found = Tool("stock"), list[Any]()
 
     @stock.on_invoke("inventory.reserve.requested", payload_schema=ORDER_ID)
@@ -98,7 +98,7 @@ async def test_a_handler_elsewhere_reads_and_writes_the_memory_of_its_plan(platf
         return {}
 
     script = [publish("inventory.reserve.requested", order_id="A1"), complete({})]
-    async with elsewhere(platform, stock):
+    async with start_remote(platform, stock):
         await platform.start(planner(script))
         plan = await platform.submit("order.received", {"order_id": "A1"})
         await plan.result(timeout=20)
@@ -108,24 +108,23 @@ async def test_a_handler_elsewhere_reads_and_writes_the_memory_of_its_plan(platf
 
 async def test_planners_run_beside_the_store(platform: Platform) -> None:
     with pytest.raises(ConfigError, match="orders is a planner: planners and state machines run beside the store"):
-        async with elsewhere(platform, planner([])):
+        async with start_remote(platform, planner([])):
             pass
     with pytest.raises(ConfigError, match="the URL of the server is missing"):
         RemoteAgents()
 
 
-async def test_what_its_process_held_when_it_ended_comes_again(platform: Platform, clock: VirtualClock) -> None:
-    """A delivery that was leased and never heard of is leased again when its lease is over, under another fence, and
-    the first fence commits nothing."""
+async def test_a_delivery_with_an_expired_remote_lease_is_leased_again(platform: Platform, clock: VirtualClock) -> None:
+    """A delivery with an expired lease is leased again under another fence, and the first fence commits nothing."""
     await platform.start()
-    async with calling(app(platform)) as http:
+    async with client_as(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         asked = await platform.ask(DOUBLE, {"number": 1})
-        first = await handed(platform, http)
+        first = await next_delivery(platform, http)
         assert (first["attempt"], first["fence"]) == (1, 1)
-        assert await leased(http) == []
+        assert await lease_deliveries(http) == []
         await clock.advance(LEASE.total_seconds() + 1)
-        second = await handed(platform, http)
+        second = await next_delivery(platform, http)
         assert (second["attempt"], second["fence"]) == (2, 2)
         late = await http.post(place(first, "commit"), json=answer(first, 7))
         assert (late.status_code, late.json()["code"]) == (409, "lease_lost")
@@ -136,45 +135,46 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
         assert len([one for one in events if one.event.source == "doubler@default"]) == 1
 
 
-async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(platform: Platform) -> None:
-    """As often as that may be; one that came is not lent twice, and another process takes nothing from this one."""
+async def test_a_lease_response_lost_on_its_way_is_repeated_and_counts_as_no_attempt(platform: Platform) -> None:
+    """As often as allowed; a received lease is not handed out twice, and another process takes no delivery of this
+    one."""
     await platform.start()
-    async with calling(app(platform)) as http:
+    async with client_as(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.ask(DOUBLE, {"number": 1})
         await until(platform, partial(platform.services.store.queue.backlog, 1))
         for fence in range(1, 8):
-            lost = await lent(http, {"process": "one"})
+            lost = await lease_response(http, {"process": "one"})
             assert [(held["attempt"], held["fence"]) for held in lost["deliveries"]] == [(1, fence)]
-        assert (await lent(http, {"process": "two"}))["deliveries"] == []
-        assert (await lent(http, {"process": "one", "last": lost["loan"]}))["deliveries"] == []
+        assert (await lease_response(http, {"process": "two"}))["deliveries"] == []
+        assert (await lease_response(http, {"process": "one", "last": lost["loan"]}))["deliveries"] == []
         (held,) = lost["deliveries"]
-        await lent(http, {"process": "one", "held": [held["seq"]]})
+        await lease_response(http, {"process": "one", "held": [held["seq"]]})
         committed = await http.post(place({**held, "agent": "doubler"}, "commit"), json=answer(held, 2))
         assert committed.status_code == 204, committed.text
 
 
-async def test_a_lease_that_is_renewed_lasts_and_one_given_back_is_no_attempt(
+async def test_a_renewed_lease_lasts_and_a_released_one_counts_as_no_attempt(
     platform: Platform, clock: VirtualClock
 ) -> None:
     await platform.start()
-    async with calling(app(platform)) as http:
+    async with client_as(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.ask(DOUBLE, {"number": 1})
-        held = await handed(platform, http)
+        held = await next_delivery(platform, http)
         for _ in range(3):
             await clock.advance(LEASE.total_seconds() - 1)
             lease = {"seq": held["seq"], "fence": held["fence"]}
             kept = await http.post("/v1/agents/doubler/deliveries/renew", json={"leases": [lease]})
             assert kept.json() == {"leases": [lease]}
-        assert await leased(http) == []
+        assert await lease_deliveries(http) == []
         await http.post("/v1/agents/doubler/deliveries/release", json={"leases": [lease]})
-        again = await handed(platform, http)
+        again = await next_delivery(platform, http)
         assert (again["attempt"], again["fence"]) == (1, 2)
 
 
-async def test_a_server_that_was_away_is_found_again(platform: Platform) -> None:
-    """And what the agent did meanwhile is committed when it is back."""
+async def test_a_remote_agent_finds_its_server_again_after_an_outage(platform: Platform) -> None:
+    """The agent's effects from the outage are committed once the server is back."""
     served, is_away = app(platform), asyncio.Event()
 
     async def between(scope: Any, receive: Any, send: Any) -> None:
@@ -212,8 +212,10 @@ async def test_a_server_that_was_away_is_found_again(platform: Platform) -> None
         (of_shop("doubler", DOUBLE, tenant="rival"), 200, ""),
     ],
 )
-async def test_who_may_register_an_agent(platform: Platform, caller: Caller, status: int, said: str) -> None:
-    async with calling(app(platform, auth=Keys(key=caller)), "key") as http:
+async def test_a_token_registers_only_agents_within_its_rights(
+    platform: Platform, caller: Caller, status: int, said: str
+) -> None:
+    async with client_as(app(platform, auth=Keys(key=caller)), "key") as http:
         found = await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         assert found.status_code == status, found.text
         assert said in found.text
@@ -223,9 +225,9 @@ async def test_who_may_register_an_agent(platform: Platform, caller: Caller, sta
 
 
 @pytest.mark.parametrize("name", ["soorma", "client", "", "a\nb", "orders@acme"])
-async def test_no_agent_elsewhere_takes_a_name_that_is_another_s(platform: Platform, name: str) -> None:
+async def test_a_remote_agent_cannot_take_the_name_of_another_agent(platform: Platform, name: str) -> None:
     await platform.start(planner([]))
-    async with calling(app(platform)) as http:
+    async with client_as(app(platform)) as http:
         assert (await http.post("/v1/agents", json=registration(name, DOUBLE))).status_code in (403, 409, 422)
 
 
@@ -240,16 +242,16 @@ async def test_no_agent_elsewhere_takes_a_name_that_is_another_s(platform: Platf
         (of_shop(None, tenant="rival", roles=["operator"]), 404),
     ],
 )
-async def test_what_comes_for_an_agent_is_lent_to_its_token_only(
+async def test_deliveries_of_an_agent_are_leased_to_its_token_only(
     platform: Platform, caller: Caller, status: int
 ) -> None:
     await platform.start()
     keys = Keys(own=of_shop("doubler", DOUBLE), key=caller)
     served = app(platform, auth=keys)
-    async with calling(served, "own") as own, calling(served, "key") as http:
+    async with client_as(served, "own") as own, client_as(served, "key") as http:
         await own.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        held = await handed(platform, own)
+        held = await next_delivery(platform, own)
         lease = {"leases": [{"seq": held["seq"], "fence": held["fence"]}]}
         for path, body in (
             ("deliveries/lease", {}),
@@ -263,17 +265,17 @@ async def test_what_comes_for_an_agent_is_lent_to_its_token_only(
             assert (await http.post("/v1/agents/doubler/leave")).status_code == status
 
 
-async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platform: Platform) -> None:
+async def test_an_agent_cannot_act_on_a_delivery_of_another_agent(platform: Platform) -> None:
     """By a valid token of its own, with the row and the fence of the other's delivery guessed."""
     await platform.start()
     keys = Keys(own=of_shop("doubler", DOUBLE), thief=of_shop("thief", "steal.requested", makes=("double.done",)))
     served = app(platform, auth=keys)
-    async with calling(served, "own") as own, calling(served, "thief") as thief:
+    async with client_as(served, "own") as own, client_as(served, "thief") as thief:
         await own.post("/v1/agents", json=registration("doubler", DOUBLE))
         await thief.post("/v1/agents", json=registration("thief", "steal.requested"))
         client = platform.as_user(tenant_id="shop", user_id="maria")
         asked = await client.ask(DOUBLE, {"number": 1})
-        held = await handed(platform, own)
+        held = await next_delivery(platform, own)
         stolen = {**held, "agent": "thief"}
         for what, body in (
             ("commit", answer(held, 7)),
@@ -287,9 +289,9 @@ async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platfo
         assert (await client.reply(asked, timeout=5))["result"] == {"double": 2}
 
 
-async def test_a_namesake_of_another_tenant_reaches_nothing_and_hears_of_nobody(platform: Platform) -> None:
-    """It guesses row and fence, and the reply key; the other tenants' and the shared agent of its name stay as they
-    are."""
+async def test_a_namesake_of_another_tenant_reaches_and_learns_nothing(platform: Platform) -> None:
+    """It guesses row and fence, and the reply key; the namesakes of other tenants and the shared agent keep their
+    state."""
     shared = doubler()
     await platform.start(shared)
     keys = Keys(
@@ -298,14 +300,14 @@ async def test_a_namesake_of_another_tenant_reaches_nothing_and_hears_of_nobody(
         boss=of_shop(None, tenant="rival", roles=["operator"]),
     )
     served = app(platform, auth=keys)
-    async with calling(served, "own") as own, calling(served, "rival") as rival, calling(served, "boss") as boss:
+    async with client_as(served, "own") as own, client_as(served, "rival") as rival, client_as(served, "boss") as boss:
         assert (await own.post("/v1/agents", json=registration("doubler", DOUBLE))).status_code == 200
         told = [await rival.post("/v1/agents", json=registration("doubler", DOUBLE))]
         client = platform.as_user(tenant_id="shop", user_id="maria")
         await client.ask(DOUBLE, {"number": 1})
-        held = await handed(platform, own)
+        held = await next_delivery(platform, own)
         stolen = {**held, "agent": "doubler"}
-        assert await leased(rival) == []
+        assert await lease_deliveries(rival) == []
         lease = {"leases": [{"seq": held["seq"], "fence": held["fence"]}]}
         told += [await rival.post(place(stolen, "commit"), json=answer(held, 7))]
         told += [await rival.post(place(stolen, "begin"))]
@@ -335,16 +337,16 @@ async def test_a_namesake_of_another_tenant_reaches_nothing_and_hears_of_nobody(
     ],
     ids=str,
 )
-async def test_other_acts_under_a_lease_that_has_ended_are_refused_and_the_same_again_are_not(
+async def test_a_repeated_commit_is_accepted_and_other_acts_after_it_are_refused(
     platform: Platform, other: dict[str, Any] | str
 ) -> None:
     await platform.start()
     rights = of_shop("doubler", DOUBLE, makes=("fact.made",))
-    async with calling(app(platform, auth=Keys(own=rights)), "own") as http:
+    async with client_as(app(platform, auth=Keys(own=rights)), "own") as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         client = platform.as_user(tenant_id="shop", user_id="maria")
         asked = await client.ask(DOUBLE, {"number": 1})
-        held = await handed(platform, http)
+        held = await next_delivery(platform, http)
         fact = {"kind": "publish", "ordinal": 5, "topic": "business-facts", "type": "fact.made", "data": {}}
         match other:
             case "another answer":
@@ -375,14 +377,14 @@ async def test_other_acts_under_a_lease_that_has_ended_are_refused_and_the_same_
         ({"kind": "save_plan"}, "body/acts"),
     ],
 )
-async def test_what_is_not_its_own_to_do_is_refused_and_nothing_of_it_happens(
+async def test_a_commit_with_an_act_beyond_the_agents_rights_is_refused_as_a_whole(
     platform: Platform, act: dict[str, Any], said: str
 ) -> None:
     await platform.start()
-    async with calling(app(platform, auth=Keys(own=of_shop("doubler", DOUBLE))), "own") as http:
+    async with client_as(app(platform, auth=Keys(own=of_shop("doubler", DOUBLE))), "own") as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        held = await handed(platform, http)
+        held = await next_delivery(platform, http)
         before = len(await platform.services.store.events.events())
         counted = {"ordinal": 5, **act} if act["kind"] in ("publish", "end_task") else act
         body = {"acts": [*answer(held, 2)["acts"], counted], "ending": {"end": "handled"}}
@@ -411,16 +413,16 @@ async def test_what_is_not_its_own_to_do_is_refused_and_nothing_of_it_happens(
     ids=lambda read: " ".join(map(str, read.values())),
 )
 @pytest.mark.parametrize("whose", [("shop", "otto"), ("rival", "maria")], ids=str)
-async def test_a_handler_elsewhere_sees_nothing_of_others(
+async def test_a_remote_handler_reads_nothing_of_other_users_and_tenants(
     platform: Platform, read: dict[str, Any], whose: tuple[str, str]
 ) -> None:
     tenant_id, user_id = whose
     await platform.start(planner(lambda told: publish(DOUBLE, number=1)))
     served = app(platform, auth=Keys(own=of_shop("doubler", DOUBLE)))
-    async with calling(served, "own") as http:
+    async with client_as(served, "own") as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        held = await handed(platform, http)
+        held = await next_delivery(platform, http)
         other = platform.as_user(tenant_id=tenant_id, user_id=user_id)
         plan = await other.submit("order.received", {"order_id": "A1"}, session_id="s-1")
         await other.memory.store("secret", 42, plan.plan_id)
@@ -441,17 +443,17 @@ def registration(name: str, *takes: str) -> dict[str, Any]:
     return {"agents": [{"agent": name, "kind": "tool", "events": events, "subscriptions": heard}]}
 
 
-async def handed(platform: Platform, http: httpx.AsyncClient) -> dict[str, Any]:
-    """Return the one delivery that is there, as soon as it is: a broker takes its time."""
-    (only,) = await until(platform, partial(leased, http))
+async def next_delivery(platform: Platform, http: httpx.AsyncClient) -> dict[str, Any]:
+    """Return the one delivery as soon as it arrives: a broker takes its time."""
+    (only,) = await until(platform, partial(lease_deliveries, http))
     return only
 
 
-async def leased(http: httpx.AsyncClient, name: str = "doubler") -> list[dict[str, Any]]:
-    return [{**one, "agent": name} for one in (await lent(http, {}, name))["deliveries"]]
+async def lease_deliveries(http: httpx.AsyncClient, name: str = "doubler") -> list[dict[str, Any]]:
+    return [{**one, "agent": name} for one in (await lease_response(http, {}, name))["deliveries"]]
 
 
-async def lent(http: httpx.AsyncClient, room: dict[str, Any], name: str = "doubler") -> dict[str, Any]:
+async def lease_response(http: httpx.AsyncClient, room: dict[str, Any], name: str = "doubler") -> dict[str, Any]:
     found = await http.post(f"/v1/agents/{name}/deliveries/lease", json={"limit": 5, **room})
     assert found.status_code == 200, found.text
     loan: dict[str, Any] = found.json()
@@ -476,7 +478,7 @@ def answer(held: dict[str, Any], double: int) -> dict[str, Any]:
     return {"acts": [said], "ending": {"end": "handled"}}
 
 
-async def test_more_than_a_commit_takes_is_refused_where_it_is_recorded(platform: Platform) -> None:
+async def test_an_effect_above_the_limit_of_a_commit_is_refused_as_it_is_recorded(platform: Platform) -> None:
     went_on, tool = list[str](), Tool("teller", events_produced=["told"])
 
     @tool.on_invoke("tell.requested")
@@ -486,7 +488,7 @@ async def test_more_than_a_commit_takes_is_refused_where_it_is_recorded(platform
             went_on.append(f"{number}")
         return {}
 
-    async with elsewhere(platform, tool):
+    async with start_remote(platform, tool):
         small = await platform.request("tell.requested", {"bytes": 40_000}, timeout=5)
         assert small["success"] and len(went_on) == 20
         large = await platform.request("tell.requested", {"bytes": 400_000}, timeout=5)
@@ -497,19 +499,19 @@ async def test_more_than_a_commit_takes_is_refused_where_it_is_recorded(platform
     assert len(told) == 20
 
 
-async def test_a_result_that_no_commit_takes_is_a_failure_with_its_reason(platform: Platform) -> None:
+async def test_a_result_too_large_for_a_commit_is_a_failure_with_its_reason(platform: Platform) -> None:
     tool = Tool("teller")
 
     @tool.on_invoke("tell.requested")
     async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
         return {"text": "x" * (2**20 - 150)}
 
-    async with elsewhere(platform, tool):
+    async with start_remote(platform, tool):
         reply = await platform.request("tell.requested", {}, timeout=5)
     assert "are taken of an agent that runs elsewhere" in str(reply["error"])
 
 
-def _passes_on(name: str, takes: str, asks: str) -> Worker:
+def _relay_worker(name: str, takes: str, asks: str) -> Worker:
     worker = Worker(name)
 
     @worker.on_task(takes)
@@ -523,9 +525,9 @@ def _passes_on(name: str, takes: str, asks: str) -> Worker:
     return worker
 
 
-async def test_a_circle_of_two_processes_is_stopped_where_the_store_is(platform: Platform) -> None:
-    async with elsewhere(platform, _passes_on("far", "ping", "pong")):
-        await platform.start(_passes_on("near", "pong", "ping"))
+async def test_a_circle_of_two_remote_processes_is_stopped_by_the_nesting_limit(platform: Platform) -> None:
+    async with start_remote(platform, _relay_worker("far", "ping", "pong")):
+        await platform.start(_relay_worker("near", "pong", "ping"))
         reply: Any = await platform.request("ping", {}, timeout=60)
     assert "limit_exceeded: max_nesting" in reply["error"]["message"]
     asked = [one for one in await events(platform) if one.topic == "action-requests"]

@@ -1,4 +1,4 @@
-"""What a process without a store does by itself, beside the handling of what it leased."""
+"""The own work of a process without a store, beside the handling of its leases."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from remote_kit import PLACE, doubler, elsewhere
+from remote_kit import PLACE, doubler, start_remote
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, RemoteAgents, Tool
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
@@ -16,13 +16,13 @@ from soorma_ai.testing.clock import VirtualClock
 DOUBLE = "double.requested"
 
 
-async def test_its_process_sweeps_no_store(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
-    async with elsewhere(platform, doubler()):
+async def test_a_remote_process_sweeps_no_store(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
+    async with start_remote(platform, doubler()):
         await platform.request(DOUBLE, {"number": 2}, timeout=20)
     assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
-async def test_what_is_held_beyond_its_lease_is_not_asked_for_without_pause(
+async def test_a_delivery_held_beyond_its_lease_causes_no_busy_loop_of_leases(
     platform: Platform, clock: VirtualClock
 ) -> None:
     tool, begun, go_on, leases = Tool("slow"), asyncio.Event(), asyncio.Event(), list[str]()

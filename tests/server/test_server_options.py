@@ -1,4 +1,4 @@
-"""The options of a server: each is known by its name and of its type, or the application is not made."""
+"""The options of a server: each has a known name and the right type, or the application is refused."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ async def test_a_misspelt_option_of_a_server_is_refused(platform: Platform, opti
         app(platform, **misspelt)
 
 
-async def test_an_option_like_no_other_is_refused_with_those_that_there_are(platform: Platform) -> None:
+async def test_an_unknown_option_is_refused_with_the_list_of_all_options(platform: Platform) -> None:
     nonsense: Any = {"nonsense": 1}
     with pytest.raises(ConfigError, match="has no option 'nonsense'; there are auth, doors, hosts, inlets, most_bytes"):
         app(platform, **nonsense)
@@ -56,6 +56,6 @@ async def test_a_value_of_another_type_is_refused(platform: Platform, option: st
         app(platform, **given)
 
 
-async def test_what_is_declared_is_taken(platform: Platform) -> None:
+async def test_every_declared_option_is_accepted(platform: Platform) -> None:
     app(platform, hosts={"shop.example"}, origins=["https://shop.example", "http://localhost:3000"], rate=None)
     app(platform, rate=Rate(5, 5), roles=(), most_bytes=10, inlets=[], doors=())

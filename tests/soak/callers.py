@@ -1,5 +1,5 @@
-"""Whoever calls from outside, over HTTP, whichever server answers: clients that ask twice, people who answer twice, and
-a reader who follows the log from its beginning. Nobody gives up."""
+"""External callers over HTTP, through any server: clients with repeated requests, two people with an answer each, and a
+reader of the log from its beginning. Every call is retried until it succeeds."""
 
 import asyncio
 import random
@@ -26,8 +26,8 @@ AT_ONCE = 16
 
 @dataclass
 class Told:
-    """What callers were told. `plans` and `replies` by the name of the order, one for each time that it was asked for;
-    `accepted` by question, those whose answers counted; `seen` are the places of the log, as they came."""
+    """The answers to callers. `plans` and `replies` are by the name of the order, one for each request; `accepted` are
+    the counted answers by question; `seen` are the places of the log in order of arrival."""
 
     plans: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     replies: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
@@ -36,7 +36,7 @@ class Told:
 
 
 class Callers:
-    """`clients` are of one platform each, but for `follow` its own calls will do."""
+    """`clients` belong to one platform each; `follow` needs only its own calls."""
 
     def __init__(self, clients: Sequence[AsyncClient | Platform], rng: random.Random) -> None:
         self.told = Told()
@@ -45,7 +45,7 @@ class Callers:
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
     async def pursue(self, kind: str, number: int) -> None:
-        """Give one goal to two servers, or ask two of them for one label."""
+        """Give one goal to two servers, or request one label from two servers."""
         name = name_of(kind, number)
         async with self._at_once:
             if kind in GOALS:
@@ -54,14 +54,14 @@ class Callers:
                 self.told.replies[name] += await asyncio.gather(*(self._label(name) for _ in range(2)))
 
     async def answer_all(self) -> None:
-        """Two people answer everything that is asked, each by a server of their own, until this is cancelled."""
+        """Two people answer every question, each by a server of their own, until this is cancelled."""
         while True:
             waits = await self._ask(lambda client: client.waits(limit=MOST_WAITS))
             await asyncio.gather(*(self._answer_twice(wait) for wait in waits))
             await asyncio.sleep(LOOKS_AGAIN_AFTER)
 
     async def follow(self) -> None:
-        """Read the log as it comes, until this is cancelled."""
+        """Read the log as it grows, until this is cancelled."""
         place = 0
         for client in chain.from_iterable(iter(lambda: self._clients, None)):
             assert isinstance(client, AsyncClient)
@@ -93,7 +93,7 @@ class Callers:
             self.told.accepted[wait.wait_id].add(who)
 
     async def _ask(self, call: Callable[[AsyncClient | Platform], Awaitable[T]]) -> T:
-        """Ask one server after the other. A goal that no planner has registered yet is tried again, too."""
+        """Call one server after the other. A goal without a registered planner is tried again, too."""
         while True:
             try:
                 return await call(self._rng.choice(self._clients))

@@ -1,7 +1,7 @@
-"""What a soak left behind, held against what one order, one parcel and one label come to that nobody disturbs.
+"""The state after a soak, compared with one undisturbed order, one parcel and one label.
 
-What is lost is missing beside those, or was never read by who followed the log; what is doubled is too much beside
-them, has an effect outside twice, was answered twice, or was handed to two processes under one lease.
+Lost is a row missing in this comparison, or an event never read by the follower of the log; doubled is a surplus row, a
+second outside effect, a second answer, or a lease handed to two processes.
 """
 
 import json
@@ -23,7 +23,7 @@ from trades import EFFECTS, GOALS, NAME
 
 from soorma_ai.kernel.domain.states import PROGRESS
 
-# Moments, and what belongs to one plan: its digests, and how often it was saved.
+# Moments, and fields of one plan only: its digests, and its number of saves.
 _PASSING = frozenset(
     {
         *("at", "time", "opened_at", "closed_at", "created_at", "updated_at", "deadline", "answered_at", "latency_ms"),
@@ -31,7 +31,7 @@ _PASSING = frozenset(
     }
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# By the root of the tree that a row belongs to, whose name stands in the data of its goal.
+# By the root of a row's tree; the data of its goal has the name.
 _OF_PLANS = {
     "plan": "SELECT root_plan_id, plan.body FROM plan",
     "event": "SELECT coalesce(event.root_plan_id, plan.root_plan_id), event.body FROM event "
@@ -48,9 +48,9 @@ _OF_PLANS = {
     "expectation": "SELECT root_plan_id, json_build_array(kind, status)::text FROM expectation "
     "WHERE root_plan_id IS NOT NULL",
 }
-# Of no plan: what was asked by clients, whose data name it.
+# Requests of clients belong to no plan; their data has the name.
 _LOOSE = f"SELECT event.body FROM event WHERE root_plan_id IS NULL AND type LIKE 'label.%' AND type <> '{PROGRESS}'"
-# Nothing of it may be left.
+# None of these may be left.
 _LEFT = {
     "dead letters": "SELECT inbox.agent, event.type, inbox.reason FROM inbox JOIN event ON event.seq = inbox.event_seq "
     "WHERE inbox.state = 'dead'",
@@ -73,7 +73,7 @@ Rows = Mapping[str, Counter[str]]
 
 @dataclass(frozen=True)
 class Progress:
-    """`left`: deliveries that are not done, and events that have not arrived. `mark` changes whenever anything does."""
+    """`left`: unfinished deliveries, and events before their arrival. `mark` changes with any progress."""
 
     completed: int
     failed: int
@@ -87,7 +87,7 @@ class Progress:
 
 @dataclass
 class Found:
-    """What each name came to, how far the log is, and what is wrong, in words."""
+    """The rows of each name, the end of the log, and the faults, in words."""
 
     rows: dict[str, Rows] = field(default_factory=dict)
     places: frozenset[int] = frozenset()
@@ -108,18 +108,18 @@ def progress(url: str) -> Progress:
 
 
 def registered(url: str) -> int:
-    """Return the number of agents that have registered."""
+    """Return the number of registered agents."""
     with connect(url) as db:
         row = db.execute("SELECT count(*) FROM agent").fetchone()
     return int(row[0]) if row else 0
 
 
 def look(url: str) -> Found:
-    """Read what is stored."""
+    """Read the store."""
     found = Found()
     with connect(url) as db:
         names, rows = dict[str, str](), defaultdict[str, defaultdict[str, list[str]]](lambda: defaultdict(list))
-        # The goal's data stands in the plan.
+        # The plan contains the goal's data.
         for root, body in db.execute("SELECT root_plan_id, plan.body FROM plan WHERE plan_id = root_plan_id"):
             named = NAME.search(body)
             names[root] = named[0] if named else root
@@ -138,7 +138,7 @@ def look(url: str) -> Found:
 
 
 def judge(found: Found, names: Sequence[str], like: Mapping[str, Rows], told: Told, account: Account) -> None:
-    """Add what is wrong. `like` is what each kind comes to that nobody disturbs."""
+    """Add the faults. `like` has the undisturbed rows of each kind."""
     for name in names:
         _compare(found, name, like[_kind(name)])
     found.doubled += [f"{name}: nobody asked for it" for name in found.rows.keys() - set(names)]
@@ -186,7 +186,7 @@ def _look_at_effects(found: Found, names: Sequence[str], account: Account) -> No
 
 
 async def acknowledged_too_early(url: str, bus_url: str) -> list[str]:
-    """While nothing works: events that were sent, and are neither in the inbox nor with the server any more."""
+    """Return, once no process works, the events sent and neither in the inbox nor at the bus server."""
     with connect(url) as db:
         found = db.execute("SELECT event.id FROM outbox JOIN event ON event.seq = event_seq WHERE sent_at IS NOT NULL")
         sent = {str(event_id) for (event_id,) in found}
@@ -195,7 +195,7 @@ async def acknowledged_too_early(url: str, bus_url: str) -> list[str]:
 
 
 async def _events_on(bus_url: str) -> set[str]:
-    """Return the ids of events that the server still has for somebody."""
+    """Return the ids of the events the bus server still has to deliver."""
     url, _, namespace = bus_url.rpartition("/")
     client = await nats.connect(url)
     found, place = set[str](), 1
@@ -211,7 +211,7 @@ async def _events_on(bus_url: str) -> set[str]:
 
 
 def held_twice(files: Iterable[Path]) -> Iterator[str]:
-    """Leases that were handed to more than one process, or twice to one."""
+    """Yield the leases handed to more than one process, or twice to one."""
     leases = Counter[str]()
     for file in files:
         if file.exists():
@@ -223,7 +223,7 @@ def held_twice(files: Iterable[Path]) -> Iterator[str]:
 
 
 def kinds_of(found: Found) -> dict[str, Rows]:
-    """Return what one of each kind has come to."""
+    """Return the rows of one example of each kind."""
     return {_kind(name): rows for name, rows in found.rows.items()}
 
 

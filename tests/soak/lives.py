@@ -15,7 +15,7 @@ from ledger import Outside
 from life import HurriedClock
 from trades import planners, workers
 
-import soorma_ai.assembly  # loaded before it is forked  # noqa: F401
+import soorma_ai.assembly  # imported before the fork  # noqa: F401
 from soorma_ai import Platform
 from soorma_ai.adapters.postgres import PostgresStore, listener, store
 from soorma_ai.api.server.serve import listen, serve
@@ -24,7 +24,7 @@ from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.runtime.loops.consume import Consumer
 from soorma_ai.server import app
 
-# A lease of 30 s is over in 6: soon, and later than a busy machine takes to renew it.
+# A lease of 30 s ends after 6: soon, and later than a renewal on a busy machine.
 HURRY = 5
 TRIED_AGAIN_AFTER = 0.2
 LAST_WORDS = 600
@@ -33,7 +33,7 @@ PLANNER, WORKER, SERVER = "planner", "worker", "server"
 
 @dataclass(frozen=True)
 class Brief:
-    """What a life is told. `bug` names the planted one."""
+    """The order for a life. `bug` names the planted one."""
 
     role: str
     life: int
@@ -50,7 +50,7 @@ class Brief:
 
     @property
     def working(self) -> Path:
-        """What is there as soon as this life works."""
+        """A file created as soon as this life works."""
         return Path(self.folder, f"{self.role}-{self.life}.works")
 
     @property
@@ -59,7 +59,7 @@ class Brief:
 
     @property
     def held(self) -> Path:
-        """What this life was handed, a line for each lease."""
+        """The leases handed to this life, a line each."""
         return Path(self.folder, f"{self.role}-{self.life}.leases")
 
 
@@ -68,7 +68,7 @@ class Clock(HurriedClock):
 
 
 def begin(brief: Brief) -> None:
-    """Be one life, in a process that was forked where everything is loaded."""
+    """Run one life, in a process forked with all modules loaded."""
     os.dup2(os.open(brief.said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     if brief.bug:
         from soak_bugs import BUGS
@@ -100,7 +100,7 @@ async def _live(brief: Brief) -> None:
 
 
 async def _until_open(brief: Brief, work: Callable[[Platform], Awaitable[None]]) -> None:
-    """Servers that are away now are waited for, as whoever starts processes does."""
+    """Retry while servers are away, as a process manager does."""
     while True:
         try:
             async with Platform(brief.store_url, brief.bus_url, clock=Clock(), purpose="the soak") as platform:
@@ -111,7 +111,7 @@ async def _until_open(brief: Brief, work: Callable[[Platform], Awaitable[None]])
 
 
 def _note_leases(path: Path) -> None:
-    """Write down each lease that this process is handed: what is written stays, whoever is killed."""
+    """Write down each lease handed to this process; the file survives a kill."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     hand_over = Consumer.start
 

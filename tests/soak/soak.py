@@ -1,6 +1,6 @@
 """The soak: planners, workers, HTTP servers, nats-server and the postmaster are killed at random under a thousand
-plans, while people answer twice and clients ask twice. Then all is left in peace until everything is done, and held
-against what one plan comes to that nobody disturbs.
+plans, while people answer twice and clients ask twice. After the storm all work is completed in peace and compared with
+undisturbed plans.
 
     python tests/soak/soak.py                                         60 s, 1,000 plans, PostgreSQL alone
     python tests/soak/soak.py --bus nats --seed 7                     beside it NATS
@@ -34,7 +34,7 @@ from soak_bugs import BUGS
 from storm import NATS, POSTGRES, Processes, Storm
 from trades import AGENTS, GOALS, name_of, planners, workers
 
-# Seconds without any change at all, after which it is stuck.
+# Seconds without any change before the soak counts as stuck.
 from soorma_ai import Platform
 from soorma_ai.clients.asynchronous import AsyncClient
 
@@ -44,11 +44,11 @@ PATIENCE_WITH_A_BUG = 30.0
 SECONDS_WITH_A_BUG, PLANS_WITH_A_BUG = 10.0, 30
 ACCOUNT = "soak"
 LOOKS_AGAIN_AFTER = 1.0
-# What has no answer by then is asked of a server again.
+# An unanswered call is repeated at another server after this time.
 ANSWERED_WITHIN = 20.0
-# So many of a hundred of the time of the storm, in which goals are given.
+# Percent of the storm's time in which goals are given.
 GIVEN_WITHIN = 0.8
-# Beside so many plans a client asks for one label.
+# One label is requested for this number of plans.
 PLANS_PER_LABEL = 5
 SHOWN = 12
 
@@ -58,7 +58,7 @@ Task = asyncio.Task[None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """`bus` is nats or none; `bug` names what is planted."""
+    """`bus` is nats or none; `bug` names the planted bug."""
 
     seconds: float = 60.0
     plans: int = 1_000
@@ -70,7 +70,8 @@ class Wanted:
 
 @dataclass
 class Soaked:
-    """What a soak has shown. `lost` and `doubled` say what is wrong; then `said` is where its processes' words are."""
+    """The outcome of a soak. `lost` and `doubled` are the faults; `said` is the folder with the output of the
+    processes."""
 
     wanted: Wanted
     completed: int = 0
@@ -94,7 +95,7 @@ class Soaked:
 
 @dataclass(frozen=True)
 class Works:
-    """Everything that works, over the store of a URL."""
+    """All working processes, over the store of a URL."""
 
     processes: Processes
     callers: Callers
@@ -125,8 +126,8 @@ class Soak:
                 self._nats.stop()
         return self._soaked
 
-    async def _undisturbed(self) -> Mapping[str, Rows]:
-        """Return what one of each kind comes to in one process. Raise AssertionError where that is no good end."""
+    async def _undisturbed_rows(self) -> Mapping[str, Rows]:
+        """Return the rows of one example of each kind, in one process. Raise AssertionError for a wrong end."""
         url, counts = self._postgres.database(), dict.fromkeys((*GOALS, "label"), 1)
         async with Platform(url, clock=Clock(), purpose="the soak") as platform:
             await platform.start(*planners(), *workers(lambda *_, **__: None))
@@ -160,7 +161,7 @@ class Soak:
         soaked.doubled += [*found.doubled, *ends.held_twice(brief.held for brief in works.processes.briefs)]
 
     async def _rage(self, works: Works, storm: Storm) -> None:
-        """Let the storm rage; with its last blow everything that works is killed at once, and started again."""
+        """Let the storm rage; its last blow kills all processes at once, and they start again."""
         try:
             await asyncio.to_thread(storm.rage)
             await asyncio.to_thread(works.processes.kill_all)
@@ -171,7 +172,7 @@ class Soak:
             works.processes.start()
 
     async def _until_done(self, works: Works, counts: Mapping[str, int], storm: Task) -> None:
-        """Give goals while the storm rages, wait for its end, and until everything is done."""
+        """Give goals during the storm, and wait for its end and for all work."""
         callers, over = works.callers, self._wanted.seconds * GIVEN_WITHIN
         given = asyncio.create_task(self._give(callers, counts, over))
         tasks = [given, asyncio.create_task(callers.answer_all()), asyncio.create_task(callers.follow())]
@@ -186,7 +187,7 @@ class Soak:
                     self._soaked.lost.append(f"a caller gave up: {type(fault).__name__}: {fault}")
 
     async def _watch(self, works: Works, given: Task, storm: Task, tasks: Sequence[Task]) -> None:
-        """Return when all is done and the log is read to its end, a caller has given up, or nothing moves any more."""
+        """Return once all work is done and the log read to its end, a caller has failed, or progress has stopped."""
         soaked, mark, changed = self._soaked, tuple[object, ...](), monotonic()
         while not any(task.done() and (task not in (given, storm) or task.exception()) for task in (*tasks, storm)):
             works.processes.must_live()
@@ -202,13 +203,13 @@ class Soak:
             await asyncio.sleep(LOOKS_AGAIN_AFTER)
 
     async def _progress(self, url: str) -> ends.Progress | None:
-        """None while the server is away."""
+        """Return None while the server is away."""
         with suppress(psycopg.Error):
             return await asyncio.to_thread(ends.progress, url)
         return None
 
     async def _give(self, callers: Callers, counts: Mapping[str, int], over: float) -> None:
-        """One after the other, so that there is work from the beginning of the storm to near its end."""
+        """Give goals one after the other, so there is work from the beginning of the storm to near its end."""
         asked = [(kind, number) for kind, count in counts.items() for number in range(count)]
         self._rng.shuffle(asked)
         begun = monotonic()
@@ -219,7 +220,8 @@ class Soak:
 
     @asynccontextmanager
     async def _working(self) -> AsyncGenerator[Works]:
-        """Over a database and a namespace of its own, with all agents registered: until then requests would wait."""
+        """Start all processes over a database and a namespace of their own, and wait for the registration of all
+        agents."""
         url = self._postgres.database()
         bus = self._nats.namespace_url() if self._nats is not None else None
         like = Brief("", 0, url, bus, str(self._folder), str(self._ledger.path), bug=self._wanted.bug)
@@ -250,12 +252,12 @@ def _names(counts: Mapping[str, int]) -> list[str]:
 
 
 def _counts(plans: int) -> dict[str, int]:
-    """Return how many there are to be of each kind."""
+    """Return the wanted number of each kind."""
     return {"order": plans - plans // 2, "parcel": plans // 2, "label": plans // PLANS_PER_LABEL}
 
 
 def soak(wanted: Wanted) -> Soaked:
-    """What its processes said is kept where something is wrong."""
+    """Run a soak; keep the output of its processes in case of a fault."""
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     with Ledger(folder / "ledger.sock") as ledger, postgres_server.serving(postgres_server.DURABLE) as postgres:
         soaked = asyncio.run(Soak(wanted, folder, ledger, postgres).run())
@@ -267,7 +269,7 @@ def soak(wanted: Wanted) -> Soaked:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so no server is left behind
     parser = argparse.ArgumentParser(description="kill everything at random, and lose nothing")
     parser.add_argument("--seconds", type=float, default=Wanted.seconds, help="of the storm (default: 60)")
     parser.add_argument("--plans", type=int, default=Wanted.plans, help="(default: 1000)")

@@ -1,6 +1,6 @@
-"""Planted bugs: what the stores' and the bus' adapters would be if they were wrong. The soak must catch each of them.
+"""Planted bugs of the stores' and the bus' adapters. The soak must catch each of them.
 
-A bug is a function that puts something else in the place of a part of them, in each process of the storm.
+A bug is a function to replace a part of an adapter, in each process of the storm.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from soorma_ai.adapters.postgres import writer
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.kernel.sql import connection as family
 
-# Seconds that a step takes during which another process may come between.
+# Seconds to widen a race between two steps.
 SLOWLY = 0.03
-# So long that the last blow, which kills everything at once, finds something in hand.
+# Long enough for the last blow, which kills everything at once, to hit work in hand.
 LONG = 1.0
 
 
 @dataclass(frozen=True)
 class Bug:
-    """`shows` is what must be said of it: a bug is not caught by something else that breaks. `bus` is what it needs."""
+    """`shows` is a part of the expected fault: another fault does not count as caught. `bus` is the needed bus."""
 
     plant: Callable[[], None]
     shows: str
@@ -32,7 +32,7 @@ class Bug:
 
 
 def ack_before_the_row() -> None:
-    """What a bus brings is acknowledged before it is in the inbox."""
+    """Acknowledge a message before it is in the inbox."""
 
     async def hand_over(self: NatsBus, messages: Sequence[Msg], receive: Receive) -> None:
         events = [event for message in messages if (event := self._read(message)) is not None]
@@ -47,7 +47,7 @@ def ack_before_the_row() -> None:
 
 
 def claim_without_the_lock() -> None:
-    """A claim looks, without a lock on the rows that it sees, and takes them a moment later."""
+    """Select rows for a claim without a lock, and take them a moment later."""
     execute = Connection.execute
 
     def slowly(self: Connection, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
@@ -60,7 +60,7 @@ def claim_without_the_lock() -> None:
 
 
 def cursor_by_sequence_alone() -> None:
-    """Places in the log are given before the lock is had, so that who was given a lower one may commit later."""
+    """Assign places in the log before the lock is taken, so a lower place may be committed later."""
     begun = tuple(statement for statement in writer._BEGIN if statement != writer.LOCK)
     assert len(begun) < len(writer._BEGIN)
     writer._BEGIN = begun

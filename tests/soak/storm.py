@@ -16,26 +16,25 @@ from postgres_server import Server
 
 KILLED = -9
 ENDS_WITHIN = 60.0
-# Seconds between two kills, on average.
+# Mean seconds between two kills.
 PAUSE = 0.5
-# What a life needs, sooner or later, and what the program needs that starts it, which each fork begins anew: loaded
-# once, before it is forked.
+# The modules of a life, and of the program to start it; each fork begins with them loaded.
 LOADED = (
     "lives",
     *(f"soorma_ai.adapters.{name}" for name in ("postgres.store", "nats.bus")),
     *(f"soorma_ai.kernel.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
     *("jinja2.sandbox", "yaml", "soak", "pytest"),
 )
-# Of each role there are so many processes.
+# Processes of each role.
 EACH = 2
 ROLES = (PLANNER, WORKER, SERVER)
 NATS, POSTGRES = "nats", "postgres"
-# Of so many kills: a server takes all processes with it for a while.
+# One in this number of kills hits a server, and so takes all processes with it for a while.
 OFTEN = {WORKER: 4, PLANNER: 4, SERVER: 2, NATS: 2, POSTGRES: 1}
 
 
 class Processes:
-    """Planners, workers and servers, of each role as many as `EACH`."""
+    """Planners, workers and servers, `EACH` of every role."""
 
     def __init__(self, like: Brief) -> None:
         self.briefs: list[Brief] = []
@@ -43,7 +42,7 @@ class Processes:
         self._like = like
         self._ports = [_free_port() for _ in range(EACH)]
         self._running: dict[tuple[str, int], tuple[BaseProcess, Brief]] = {}
-        # Beginning one looks how the others have ended, and how one has ended can be read once.
+        # Starting a process reaps the others, and an exit code can be read once.
         self._one_at_a_time = threading.Lock()
 
     @property
@@ -60,7 +59,7 @@ class Processes:
                 self._start(role, place)
 
     def must_live(self) -> None:
-        """Raise AssertionError where one has ended that nobody killed."""
+        """Raise AssertionError for a process ended by itself."""
         with self._one_at_a_time:
             ended = [(role, one.exitcode, brief) for (role, _), (one, brief) in self._running.items()]
         for role, how, brief in ended:
@@ -68,7 +67,7 @@ class Processes:
                 raise AssertionError(f"a {role} ended by itself with {how}: {brief.last_words}")
 
     def working(self, role: str) -> list[int]:
-        """Return the places of those that work by now: one that is killed before that has shown nothing."""
+        """Return the places of the processes at work; a kill before that proves nothing."""
         return [place for (kind, place), (_, brief) in self._running.items() if kind == role and brief.working.exists()]
 
     def kill(self, role: str, place: int) -> None:
@@ -102,7 +101,7 @@ class Processes:
 
 
 class Storm:
-    """Kills for so many seconds. `kills` counts by what was killed."""
+    """Kills for a number of seconds. `kills` counts them by victim."""
 
     def __init__(
         self, processes: Processes, postgres: Server, nats: NatsServer | None, rng: random.Random, seconds: float
@@ -117,7 +116,7 @@ class Storm:
         self._is_over = threading.Event()
 
     def rage(self) -> None:
-        """Return when it is over, with everything running again, and each kind killed once at least."""
+        """Return at the end, with all processes running again, and each kind killed at least once."""
         end = monotonic() + self._seconds
         names = [name for name in OFTEN if name in ROLES or name in self._servers]
         owed = self._rng.sample(names, len(names))
@@ -128,7 +127,7 @@ class Storm:
                 owed = owed[1:]
 
     def _strike(self, name: str) -> bool:
-        """False where none of these works by now."""
+        """Return False if none of these is at work."""
         if name in self._servers:
             self._servers[name]()
             return True

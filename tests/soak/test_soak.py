@@ -1,5 +1,5 @@
-"""A small soak, over PostgreSQL and NATS; `make soak` is the whole of it, and plants its bugs. How an end is judged is
-shown by ends that are made."""
+"""A small soak, over PostgreSQL and NATS; `make soak` runs all of it, and plants its bugs. The judgement of an end is
+tested with constructed ends."""
 
 import json
 from collections import Counter
@@ -20,14 +20,16 @@ EFFECTS = (("reserve", ORDER, "key-1"), ("charge", ORDER, "key-2"), ("label", LA
 
 
 @pytest.mark.timeout(1800)
-def test_what_is_killed_at_random_loses_nothing_and_does_nothing_twice() -> None:
+def test_random_kills_lose_nothing_and_double_nothing() -> None:
     soaked = soak(Wanted(seconds=3, plans=10, bus="nats", patience=600))
     assert (soaked.lost, soaked.doubled) == ([], [])
     assert soaked.is_good
     assert soaked.kills.total() > 6
 
 
-def told(*, plans: tuple[str, ...] = ("p", "p"), seen: tuple[int, ...] = (1, 2, 3), accepted: str = "a") -> Told:
+def told_callers(
+    *, plans: tuple[str, ...] = ("p", "p"), seen: tuple[int, ...] = (1, 2, 3), accepted: str = "a"
+) -> Told:
     made = Told(seen=list(seen))
     made.plans[ORDER] = list(plans)
     made.replies[LABEL] = [{"name": LABEL}] * 2
@@ -42,28 +44,28 @@ def account(*effects: tuple[str, str, str]) -> Account:
     return made
 
 
-def judged(rows: Counter[str], callers: Told, effects: Account) -> tuple[list[str], list[str]]:
+def judge_end(rows: Counter[str], callers: Told, effects: Account) -> tuple[list[str], list[str]]:
     found = Found({ORDER: {"event": rows}, LABEL: LIKE["label"]}, frozenset({1, 2, 3}))
     ends.judge(found, [ORDER, LABEL], LIKE, callers, effects)
     return found.lost, found.doubled
 
 
-def test_an_end_that_is_as_it_should_be_has_nothing_lost_and_nothing_doubled() -> None:
-    assert judged(WHOLE, told(), account()) == ([], [])
+def test_an_undisturbed_end_has_no_losses_and_no_doubles() -> None:
+    assert judge_end(WHOLE, told_callers(), account()) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("rows", "callers", "effects", "said"),
     [
-        (Counter({"asked": 1}), told(), account(), "1 missing, such as done"),
-        (WHOLE, told(seen=(1, 3)), account(), "led past 1 of 3: [2]"),
-        (WHOLE, told(seen=(1, 2)), account(), "came to 2, with 1 behind"),
-        (WHOLE, told(), account(*EFFECTS[1:]), f"effect reserve of {ORDER} is missing"),
+        (Counter({"asked": 1}), told_callers(), account(), "1 missing, such as done"),
+        (WHOLE, told_callers(seen=(1, 3)), account(), "led past 1 of 3: [2]"),
+        (WHOLE, told_callers(seen=(1, 2)), account(), "came to 2, with 1 behind"),
+        (WHOLE, told_callers(), account(*EFFECTS[1:]), f"effect reserve of {ORDER} is missing"),
     ],
     ids=["an event", "what committed late", "the end of the log", "an effect"],
 )
-def test_what_is_lost_is_told(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
-    lost, doubled = judged(rows, callers, effects)
+def test_a_lost_row_event_or_effect_is_reported(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
+    lost, doubled = judge_end(rows, callers, effects)
     assert (len(lost), doubled) == (1, [])
     assert said in lost[0]
 
@@ -71,29 +73,36 @@ def test_what_is_lost_is_told(rows: Counter[str], callers: Told, effects: Accoun
 @pytest.mark.parametrize(
     ("rows", "callers", "effects", "said"),
     [
-        (Counter({"asked": 2, "done": 1}), told(), account(), "1 too many, such as asked"),
-        (WHOLE, told(plans=("p", "q")), account(), "was given plans ['p', 'q']"),
-        (WHOLE, told(accepted="ab"), account(), "took the answers of"),
-        (WHOLE, told(seen=(1, 2, 2, 3)), account(), "read 1 twice"),
-        (WHOLE, told(), account(*EFFECTS, ("charge", ORDER, "key-4")), f"effect charge of {ORDER} has another key"),
-        (WHOLE, told(), account(*EFFECTS, ("charge", LABEL, "key-2")), "another effect under the same key"),
+        (Counter({"asked": 2, "done": 1}), told_callers(), account(), "1 too many, such as asked"),
+        (WHOLE, told_callers(plans=("p", "q")), account(), "was given plans ['p', 'q']"),
+        (WHOLE, told_callers(accepted="ab"), account(), "took the answers of"),
+        (WHOLE, told_callers(seen=(1, 2, 2, 3)), account(), "read 1 twice"),
+        (
+            WHOLE,
+            told_callers(),
+            account(*EFFECTS, ("charge", ORDER, "key-4")),
+            f"effect charge of {ORDER} has another key",
+        ),
+        (WHOLE, told_callers(), account(*EFFECTS, ("charge", LABEL, "key-2")), "another effect under the same key"),
     ],
     ids=["an event", "a goal", "an answer", "a place of the log", "an effect", "a key"],
 )
-def test_what_is_doubled_is_told(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
-    lost, doubled = judged(rows, callers, effects)
+def test_a_doubled_row_answer_or_effect_is_reported(
+    rows: Counter[str], callers: Told, effects: Account, said: str
+) -> None:
+    lost, doubled = judge_end(rows, callers, effects)
     assert (lost, len(doubled)) == ([], 1)
     assert said in doubled[0]
 
 
-def test_a_lease_that_two_processes_were_handed_is_told(tmp_path: Path) -> None:
+def test_a_lease_handed_to_two_processes_is_reported(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("7 1\n8 1\n8 2\n")
-    (tmp_path / "other").write_text("7 2\n8 1\n9")  # who is killed may break off
+    (tmp_path / "other").write_text("7 2\n8 1\n9")  # a killed process may leave a partial line
     found = list(ends.held_twice((tmp_path / "one", tmp_path / "other", tmp_path / "never began")))
     assert found == ["delivery 8 was handed to 2 under one lease, by fence 1"]
 
 
-def test_rows_are_known_by_what_they_are_and_not_by_whose() -> None:
+def test_rows_of_two_orders_with_equal_content_are_equal() -> None:
     def rows(name: str, event_id: str, at: str) -> Rows:
         asked = {"id": event_id, "type": "asked", "source": "orders", "time": at, "data": {"name": name}}
         done = {"id": f"0{event_id[1:]}", "type": "done", "source": "shelf", "time": at, "causationid": event_id}
@@ -105,7 +114,7 @@ def test_rows_are_known_by_what_they_are_and_not_by_whose() -> None:
     assert sum(one["event"].values()) == 2
 
 
-def test_the_last_line_tells_everything() -> None:
+def test_the_summary_line_has_all_counts() -> None:
     kills = Counter({"worker": 3, "planner": 2, "server": 1, "nats": 4, "postgres": 5})
     soaked = Soaked(Wanted(plans=9, seed=7), 9, 20, kills, [], ["a plan"])
     assert soaked.summary() == (

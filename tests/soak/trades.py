@@ -1,8 +1,7 @@
-"""What goes on in the storm: orders by a model's decisions, parcels by a state machine, and labels for clients.
+"""The work during a storm: orders by a model's decisions, parcels by a state machine, and labels for clients.
 
-An order is reserved by a worker that asks the shelf, its payment is held for approval and charged, a person is asked
-for a slot. A parcel is weighed, a person confirms it, it is booked. Each has a name, by which everything that was done
-for it is known.
+An order is reserved by a worker with a request to the shelf, its payment is held for approval and charged, a person is
+asked for a slot. A parcel is weighed, a person confirms it, it is booked. Each has a name for all its rows and effects.
 """
 
 import json
@@ -33,11 +32,11 @@ from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 GOALS = {"order": "order.received", "parcel": "parcel.received"}
 LABEL = "label.print.requested"
 AGENTS = 8
-# What each does outside.
+# The outside effects of each kind.
 EFFECTS = {"order": ("reserve", "charge"), "parcel": ("weigh", "book"), "label": ("label",)}
 NAME = re.compile(r"(?:order|parcel|label)-\d{6}")
 
-# In the time of a platform that is in a hurry; nothing of it is to end by its deadline.
+# In the time of a platform with a hurried clock; no deadline may end any of it.
 PATIENCE = 500_000
 # An innocent delivery may be in hand at many kills.
 ATTEMPTS = 30
@@ -51,7 +50,7 @@ def name_of(kind: str, number: int) -> str:
 
 
 class Decider:
-    """A model that decides by what it is told."""
+    """A model with decisions computed from its prompt."""
 
     model = provider = "soak"
     max_output_tokens = 500
@@ -125,7 +124,7 @@ def workers(effect: Effect) -> list[Agent]:
     return [_stock(), *(_tool(name, asked, done, effect, held) for name, asked, done, held in _TOOLS)]
 
 
-# Name, what it is asked, what it does outside, whether that is held for approval.
+# Name, request, outside effect, and whether it is held for approval.
 _TOOLS = (
     ("shelf", "shelf.take.requested", "reserve", False),
     ("payments", "payment.charge.requested", "charge", True),

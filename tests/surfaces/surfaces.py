@@ -1,9 +1,8 @@
-"""Compares what users see of two commits: operations over HTTP, commands, public names, settings.
+"""Compares the public surfaces of two commits: operations over HTTP, commands, public names, settings.
 
     python tests/surfaces/surfaces.py COMMIT
 
-Prints what COMMIT has and the working tree has not, and the reverse. Exit code 1 where the working tree lacks
-something.
+Prints the lines of COMMIT missing in the working tree, and the reverse. Exit code 1 for missing lines.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ _NAMED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 
 
 def surfaces(tree: Path) -> dict[str, list[str]]:
-    """Return each kind of surface of the importable package as sorted lines, each of which names one thing."""
+    """Return each kind of surface of the importable package as sorted lines, each with one name."""
     main = import_module("soorma_ai.apps.cli.main")
     return {
         "operations": sorted(asyncio.run(_operations())),
@@ -118,7 +117,7 @@ def _name(place: str) -> Iterator[str]:
 
 
 def _parameters(value: Any) -> list[str]:
-    """Return the names of parameters; a TypedDict that is unpacked counts as its keys."""
+    """Return the names of parameters; an unpacked TypedDict counts as its keys."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -142,7 +141,7 @@ def _options(value: Any, name: str) -> list[str]:
 
 
 def _at(commit: str) -> dict[str, list[str]]:
-    """Return the surfaces of another commit, whose tree is laid out for that."""
+    """Return the surfaces of another commit, from an archive of its tree."""
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "x", "-C", folder], input=archive, check=True)

@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: one Protocol of calls, however the platform is reached."""
+"""Checked by pyright, never run: one Protocol of calls for every access to the platform."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
@@ -27,13 +27,13 @@ async def looks(client: PlatformClient) -> PlanDetails:
     return await client.plan(plan.plan_id)
 
 
-async def every_client_meets_it(platform: Platform, remote: AsyncClient) -> None:
+async def every_client_has_the_protocol(platform: Platform, remote: AsyncClient) -> None:
     await looks(platform)
     await looks(platform.as_user(tenant_id="shop", user_id="maria"))
     await looks(remote)
 
 
-def the_handle_in_process_meets_it(plan: PlanHandle) -> PlanCalls:
+def the_local_handle_has_the_protocol(plan: PlanHandle) -> PlanCalls:
     return plan
 
 
@@ -64,7 +64,7 @@ def without_a_loop() -> None:
         assert_type(client.events_stream(), Iterator[StoredEvent])
 
 
-async def what_does_not_type_check(client: AsyncClient, blocking: Client) -> None:
+async def type_errors(client: AsyncClient, blocking: Client) -> None:
     await client.submit("order.received", "A1")  # pyright: ignore[reportArgumentType]
     await client.plans(5)  # pyright: ignore[reportCallIssue]
     await looks(blocking)  # pyright: ignore[reportArgumentType]

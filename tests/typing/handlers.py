@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: what handlers are given, as a user would write them."""
+"""Checked by pyright, never run: the arguments of handlers, as users write them."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
@@ -70,9 +70,9 @@ async def charge(request: InvocationContext[Order], context: PlatformContext) ->
     return Receipt(receipt=request.idempotency_key)
 
 
-async def as_it_was(request: InvocationContext[Order], context: PlatformContext) -> Receipt:
-    """Given back as it was: what a caller may do with the function, it may do with what the decorator returns."""
-    given_back = payments.on_invoke("payment.refund.requested")(as_it_was)
+async def call_unchanged(request: InvocationContext[Order], context: PlatformContext) -> Receipt:
+    """The decorator returns the function unchanged, so it can be called with the same types."""
+    given_back = payments.on_invoke("payment.refund.requested")(call_unchanged)
     receipt = await given_back(request, context)
     assert_type(receipt, Receipt)
     assert_type(await charge(request, context), Receipt)
@@ -137,7 +137,7 @@ assert_type(paid.payload_schema, dict[str, JsonValue])
 assert_type(paid.approval, Approval | None)
 
 
-def what_does_not_type_check() -> None:
+def type_errors() -> None:
     EventDefinition(topic="business-facts")  # pyright: ignore[reportCallIssue]
     EventDefinition(event_name="payment.made", payload_schema=3)  # pyright: ignore[reportArgumentType]
     payments.on_invoke("payment.made", aproval="always")  # pyright: ignore[reportCallIssue]

@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: planners that decide by themselves, and those that are told how."""
+"""Checked by pyright, never run: planners with a model, and planners with handlers."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
@@ -66,13 +66,13 @@ async def go_on(transition: TransitionContext, context: PlatformContext) -> None
 
 
 @scripted.custom_context
-async def what_else(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
+async def handle_other(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
     assert_type(plan.plan_id, str)
     return {"weekday": "Monday"}
 
 
 def described(decision: PlannerDecision) -> str:
-    """Total: a new kind of action does not type-check until it is here."""
+    """Total: a new kind of action fails the type check until it is added here."""
     action = decision.next_action
     match action:
         case PublishAction():
@@ -89,7 +89,7 @@ def described(decision: PlannerDecision) -> str:
             assert_never(action)
 
 
-def what_does_not_type_check() -> None:
+def type_errors() -> None:
     ChoreographyPlanner("p", goals=["g"], planning_strategy="bold")  # pyright: ignore[reportArgumentType]
     Limits(max_actoins=3)  # pyright: ignore[reportCallIssue]
 

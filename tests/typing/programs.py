@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: what a program outside the agents calls."""
+"""Checked by pyright, never run: the calls of a program outside the agents."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
@@ -81,7 +81,7 @@ async def redrives(platform: Platform) -> None:
         assert_type((await platform.dead_letter(letter.letter_id)).reason, str)
 
 
-async def what_does_not_type_check(platform: Platform) -> None:
+async def type_errors(platform: Platform) -> None:
     await platform.start("stock")  # pyright: ignore[reportArgumentType]
     await platform.submit("order.received", "A1")  # pyright: ignore[reportArgumentType]
     platform.as_user("default", "maria")  # pyright: ignore[reportCallIssue]

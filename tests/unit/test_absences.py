@@ -37,7 +37,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Absence | None, int, str]] = {
     "for ever": ({"until": NOW + LONGEST + HOUR}, None, 0, "too far away"),
     "round": ({}, BOBS, 0, "bob is away until"),
     "another's deputy": ({}, None, MOST_STOOD_IN_FOR - 1, ""),
-    "everybody's deputy": ({}, None, MOST_STOOD_IN_FOR, "the substitute of 20 people"),
+    "a deputy of too many": ({}, None, MOST_STOOD_IN_FOR, "the substitute of 20 people"),
 }
 
 
@@ -61,7 +61,7 @@ def test_an_absence_needs_a_present_substitute_and_an_end_in_bounds(
         (None, -HOUR, None),
     ],
 )
-def test_a_substitute_gets_the_roles_and_the_key_of_the_absence_while_they_are_valid(
+def test_a_substitute_gets_the_absent_persons_roles_while_absence_and_key_are_valid(
     key: ApiKey | None, after: timedelta, roles: set[str] | None
 ) -> None:
     found = lent_person(ANNS, key, NOW + after)
@@ -95,7 +95,7 @@ def test_a_person_with_the_right_to_answer_answers_in_their_own_name() -> None:
 
 
 def test_a_substitute_does_not_pass_the_right_on() -> None:
-    # carl substitutes bob, and bob substitutes ann: carl gets bob's own rights only.
+    # carl is bob's substitute, and bob is ann's: carl gets bob's own rights only.
     lent = lent_person(replace(BOBS, deputy="carl", roles=BOB.roles or frozenset()), None, NOW)
     assert lent is not None
     assert answering_as(question("manager"), Person("acme", "carl", frozenset()), [lent], NOW).user_id == "carl"

@@ -172,7 +172,7 @@ def test_a_closed_question_accepts_no_answer(status: ExpectationStatus, outcome:
     ("deadline", "outcome"),
     [(NOW + timedelta(microseconds=1), "accepted"), (NOW, "late"), (NOW - HOUR, "late"), (None, "accepted")],
 )
-def test_at_the_deadline_an_answer_is_late_even_before_the_timer_fires(deadline: Any, outcome: str) -> None:
+def test_at_the_deadline_an_answer_is_late_for_every_person_even_before_the_timer(deadline: Any, outcome: str) -> None:
     asked = expectation_of(GATE, deadline=deadline)
     assert judge_answer(asked, answer_of(APPROVE, YES), OPERATOR, NOW) == outcome
     stranger = judge_answer(asked, answer_of(APPROVE, YES), Person(roles=frozenset()), NOW)

@@ -302,7 +302,9 @@ def test_a_token_without_an_agent_registers_none_and_an_agent_may_change_its_own
         ("root", question(BEN, "manager"), True),
     ],
 )
-def test_a_person_with_the_right_may_answer_a_question(name: str, asked: Expectation, heard: bool) -> None:
+def test_owners_approvers_operators_and_the_root_may_answer_a_question(
+    name: str, asked: Expectation, heard: bool
+) -> None:
     assert can_answer(PEOPLE[name], asked, NOW) is heard
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.process import syncs_between
-from bench.report import BEGIN, END, Runs, bounds_table, figures_table, found, number, put_between, verdict
+from bench.report import BEGIN, END, Runs, bounds_table, figures_table, number, put_between, value_of, verdict
 from bench.table import ROWS, Bound, Row
 
 RUNS: Runs = {
@@ -14,13 +14,13 @@ ROW = Row("row", "work", {}, (Bound("of the rival", "ms", 0.5, of="rival", aim=0
 
 
 def test_a_ratio_is_taken_in_each_round() -> None:
-    value = found(ROW.bounds[0], RUNS)
+    value = value_of(ROW.bounds[0], RUNS)
     assert value is not None and (value.least, value.middle, value.most) == (0.5, 1.0, 1.5)
 
 
 def test_a_missing_figure_is_reported_as_not_measured() -> None:
     for bound in (Bound("", "fsyncs", 1), Bound("", "ms", 1, of="another"), Bound("", "ms", 1, who="another")):
-        assert verdict(bound, found(bound, RUNS)) == "not measured"
+        assert verdict(bound, value_of(bound, RUNS)) == "not measured"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_missing_figure_is_reported_as_not_measured() -> None:
     ],
 )
 def test_the_median_decides_a_bound(bound: Bound, told: str) -> None:
-    assert verdict(bound, found(bound, RUNS)) == told
+    assert verdict(bound, value_of(bound, RUNS)) == told
 
 
 def test_tables_have_a_line_for_each_bound_and_each_program() -> None:

@@ -1,5 +1,5 @@
-"""The circuit of a provider: during an outage one caller probes it at growing intervals, and a question of its own
-failures opens no circuit."""
+"""The circuit of a provider: during an outage one caller probes it at growing intervals, and failures of one question
+alone open no circuit."""
 
 from datetime import timedelta
 

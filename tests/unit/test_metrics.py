@@ -54,7 +54,7 @@ def test_finished_work_is_a_counter(key: tuple[str, tuple[str, ...]], count: flo
     assert wanted in lines(TenantStats(), {key: count})
 
 
-def test_unpriced_calls_are_counted_and_add_no_cost() -> None:
+def test_unpriced_calls_are_counted_and_no_zero_cost_is_reported() -> None:
     told = lines(TenantStats(), {("unpriced", ()): 2})
     assert "soorma_unpriced_calls_total 2" in told
     assert not [one for one in told if one.startswith("soorma_cost_dollars")]

@@ -53,7 +53,7 @@ def answered_gate(decision: AnswerDecision, payload: dict[str, object] | None = 
         (10, -5, Urgency.OVER),
     ],
 )
-def test_a_question_is_urgent_in_the_last_fifth_of_its_time_or_the_last_hour(
+def test_a_question_is_urgent_in_the_last_fifth_of_its_time_and_at_most_an_hour(
     minutes: int | None, left: int, word: Urgency
 ) -> None:
     deadline = None if minutes is None else NOW + timedelta(minutes=minutes)

@@ -99,7 +99,7 @@ def test_values_continue_from_the_stored_ones_and_late_changes_are_lost() -> Non
     )
 
 
-def test_an_effect_on_values_that_nobody_has_read_is_a_change_of_what_is_stored() -> None:
+def test_an_effect_on_an_unread_value_changes_the_stored_one() -> None:
     kept, dropped, unknown = (ValueKind.STATE, "kept"), (ValueKind.STATE, "dropped"), (ValueKind.STATE, "unknown")
     values = PlanValues({kept: [1], dropped: 1, CHANGED: {"n": 1}})
     for effect in (

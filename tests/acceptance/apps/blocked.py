@@ -1,4 +1,4 @@
-"""A planner that asks a model at MODEL_URL, and a tool that pays."""
+"""A planner with its model at MODEL_URL, and a tool for payments."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""A till that prints only when the file `paper` lies beside the store, books that cannot be closed, and a planner that
-goes on without a receipt. `seed` leaves the letters of all that on the store of the environment.
+"""A till out of paper unless the file `paper` lies beside the store, books without a close, and a planner with a way
+around a missing receipt. `seed` leaves their dead letters in the store of the environment.
 """
 
 from contextlib import suppress

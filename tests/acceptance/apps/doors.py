@@ -1,4 +1,4 @@
-"""Authenticators, and what is none."""
+"""Authenticators, and an object unfit as one."""
 
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller

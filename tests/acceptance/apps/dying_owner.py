@@ -1,4 +1,4 @@
-"""An owner of a store that is killed while it answers a command: `before` or `after` the command was carried out.
+"""An owner of a store, killed during a command: `before` or `after` its effect.
 
 python dying_owner.py before|after
 """

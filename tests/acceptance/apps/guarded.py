@@ -1,4 +1,4 @@
-"""A till that only a cashier lets go, and a planner that asks for it."""
+"""A till with the approval of a cashier, and a planner with a request to it."""
 
 from typing import Any
 

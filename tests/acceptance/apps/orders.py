@@ -1,6 +1,6 @@
-"""A small shop: a planner, a stock and a till, and a model that decides by what it is told.
+"""A small shop: a planner, a stock and a till, and a model with decisions computed from its prompt.
 
-`agents` is what `soorma run orders:agents` takes; `shop()` gives the same as a function.
+`agents` is the argument of `soorma run orders:agents`; `shop()` returns the same.
 """
 
 from typing import Any

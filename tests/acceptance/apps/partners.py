@@ -1,4 +1,4 @@
-"""The small shop of `orders`, whose door speaks A2A. `agents` is what `soorma serve partners:agents` takes."""
+"""The small shop of `orders` with an A2A gateway. `agents` is the argument of `soorma serve partners:agents`."""
 
 from orders import agents as shop
 

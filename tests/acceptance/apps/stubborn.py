@@ -1,4 +1,4 @@
-"""A process whose handlers never end, and do not let themselves be cancelled."""
+"""A process with handlers deaf to cancellation."""
 
 import asyncio
 import logging

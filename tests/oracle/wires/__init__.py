@@ -1,4 +1,4 @@
-"""The wires of providers: how each is asked, and how it answers. Nothing here knows what it is asked about."""
+"""The wires of providers: the form of their requests and answers, independent of the content."""
 
 from dataclasses import replace
 
@@ -10,6 +10,6 @@ WIRES: dict[str, Wire] = {
     "anthropic": anthropic.WIRE,
     "gemini": gemini.WIRE,
     "ollama": ollama.WIRE,
-    # The same wire, as the product speaks it by itself where it is not told otherwise.
+    # The same wire by the product's own client, its default.
     "direct": replace(openai.WIRE, options={"transport": "direct"}),
 }

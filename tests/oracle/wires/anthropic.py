@@ -1,4 +1,4 @@
-"""Messages as Anthropic has them. Arguments of a call are an object there: what is none comes as text."""
+"""Anthropic's Messages API. Arguments of a call are an object there; anything else arrives as text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is asked and said over every wire, before it is spelled as one provider does."""
+"""Questions and answers of every wire, before the spelling of a provider."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ DECLINED = "I will not do that: it could be misused."
 
 
 class End(Enum):
-    """How an answer ended. A provider that knows no refusals says one in words."""
+    """The end of an answer. A provider without refusals says one in words."""
 
     GOOD = "good"
     CUT = "cut"
@@ -22,10 +22,10 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """A request as the model reads it.
+    """A request in the model's view.
 
-    `messages` are (role, text), the system's first. `schema` is that of the answer, as JSON Schema; `tool` the name by
-    which it is to be called, None where it is asked for as text. `size` is the request's length in characters.
+    `messages` are (role, text), the system's first. `schema` is the JSON Schema of the answer; `tool` is its name for a
+    call, None for an answer as text. `size` is the request's length in characters.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -35,7 +35,7 @@ class Question:
 
     @property
     def shown(self) -> str:
-        """Text that comes from the other side, in order: all but the model's own answers."""
+        """The texts of the other side, in order: all but the model's own answers."""
         return "\n".join(text for role, text in self.messages if role not in ("assistant", "model"))
 
 
@@ -50,7 +50,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Failed:
-    """A request that was not answered; 429 and 5xx may be repeated at once."""
+    """A failed request; 429 and 5xx may be repeated at once."""
 
     status: int
     message: str
@@ -58,7 +58,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Sent:
-    """What is written on the socket, as JSON."""
+    """The JSON to write on the socket."""
 
     body: Payload
     status: int = 200
@@ -70,8 +70,8 @@ Reply = Said | Failed | Sent
 
 @dataclass(frozen=True)
 class Declined:
-    """A way in which a provider declines. `code` and `because`, a pattern, are what a plan that is declined fails with;
-    a model that can only say it in words `insists`, since it is asked again."""
+    """A way of a provider to decline. `code` and `because`, a pattern, are the expected failure of a declined plan; a
+    model with only words for it `insists`, since it is asked again."""
 
     reply: Reply
     code: str
@@ -81,11 +81,11 @@ class Declined:
 
 @dataclass(frozen=True)
 class Wire:
-    """How one provider is asked and answers.
+    """The protocol of one provider.
 
-    `model` is its name for litellm, `base` what its clients expect of the address they are given, `path` the end of the
-    address that is asked. `carry` is what of an answer reaches the client, so that it can be shown again in a re-ask;
-    `beside` are other paths that are asked, and their answers; `options` further ones of the client.
+    `model` is its name for litellm, `base` the address given to its clients, `path` the end of a request's address.
+    `carry` returns the part of an answer that reaches the client, to be shown again in a re-ask; `beside` are other
+    paths with their answers; `options` are further options of the client.
     """
 
     model: str
@@ -110,7 +110,7 @@ class Wire:
 
 
 def as_object(text: str) -> Payload | None:
-    """Return the JSON object that a text is, and nothing else: only that can be arguments where they are no text."""
+    """Return the JSON object of a text, or None: only an object can be arguments, unless they are text."""
     try:
         value: Json = json.loads(text)
     except ValueError:
@@ -123,7 +123,7 @@ def say_all(said: Said, question: Question) -> str:
 
 
 def text_of(content: str | list[Payload] | None) -> str:
-    """Return the text of a message, which comes as it is or in blocks."""
+    """Return the text of a message, plain or in blocks."""
     if isinstance(content, list):
         return "\n".join(block["text"] for block in content if "text" in block)
     return content or ""

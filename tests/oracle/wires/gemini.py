@@ -1,5 +1,5 @@
-"""`generateContent` as Google's Gemini has it. Its tools are described by OpenAPI's dialect of schemas; a call that it
-cannot write down it tells by a finish reason of its own, without what was said."""
+"""`generateContent` of Google's Gemini. Its tools are described in OpenAPI's dialect of schemas; a malformed call has a
+finish reason of its own, without its text."""
 
 from payloads import Json
 
@@ -65,19 +65,19 @@ def _candidate(said: Said, question: Question) -> Payload:
 
 
 def carry(said: Said, question: Question) -> str:
-    """Return nothing for a call that was cut or could not be written down."""
+    """Return nothing for a cut or malformed call."""
     lost = question.tool and (said.end is not End.GOOD or _is_malformed_call(said, question))
     return "" if lost else said.text
 
 
 def _is_malformed_call(said: Said, question: Question) -> bool:
-    """Tell whether it begins as arguments do, and is none."""
+    """Tell whether it begins like arguments, and is invalid."""
     begun = said.text.startswith("{") and as_object(said.text) is None
     return bool(question.tool) and said.end is End.GOOD and begun
 
 
 def fail(failed: Failed) -> Sent:
-    """Say in the body when to try again, as it does for 429, and in no header."""
+    """Put the delay of a retry in the body, as for 429, and in no header."""
     status = 503 if failed.status == 502 else failed.status
     error: Payload = {"code": status, "message": failed.message, "status": _STATUS[status]}
     if status == 429:

@@ -1,4 +1,4 @@
-"""A server of scripted models on loopback, each under a path of its own, which speaks whatever wire it is asked by."""
+"""A server of scripted models on loopback, each under a path of its own, for any wire."""
 
 import json
 import threading
@@ -15,8 +15,8 @@ Answer = Callable[[str, Question], Reply]
 
 
 class Loopback:
-    """`answer` gets the name of the model that is asked, and the question, in one thread at a time. What it raises cuts
-    the connection, and is raised again when the server closes."""
+    """`answer` gets the name of the requested model, and the question, in one thread at a time. Its exception cuts the
+    connection, and is raised again at the close of the server."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -26,7 +26,7 @@ class Loopback:
         self._http.respond = self._respond
 
     def address(self, model: str, wire: Wire) -> str:
-        """Return what a client is given as the address of this model's provider."""
+        """Return the address of this model's provider for a client."""
         return f"http://127.0.0.1:{self._http.server_port}/{model}{wire.base}"
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class _Server(ThreadingHTTPServer):
     respond: Callable[[str, str], Sent | None]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no fault."""
+        """A client hanging up is no fault."""
 
 
 class _Handler(BaseHTTPRequestHandler):

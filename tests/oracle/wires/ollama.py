@@ -1,6 +1,6 @@
-"""`/api/chat` as Ollama has it, and `/api/show`, by which clients ask what a model can do.
+"""`/api/chat` of Ollama, and `/api/show`, its description of a model's abilities.
 
-A model there refuses in words only. What it says that is no call of a tool stands in the content.
+A model there refuses in words only. Its text outside of tool calls is in the content.
 """
 
 from wires.form import DECLINED, Declined, End, Failed, Payload, Question, Said, Sent, Wire, as_object, say_all, text_of

@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI has them, and many after it."""
+"""OpenAI's chat completions, also used by many other providers."""
 
 from wires.form import DECLINED, Declined, End, Failed, Payload, Question, Said, Sent, Wire, say_all, text_of
 

@@ -1,4 +1,4 @@
-"""What stands in the store of a URL, as whoever owns it sees it."""
+"""Reads the store of a URL with the rights of its owner."""
 
 import sqlite3
 from collections.abc import Callable, Generator
@@ -12,21 +12,21 @@ Find = Callable[[str], list[Any]]
 
 
 @contextmanager
-def looking(url: str, *, read_only: bool = False) -> Generator[Find]:
-    """What returns the rows that a query finds. A file that is not only read recovers from what has happened to it."""
+def open_reader(url: str, *, read_only: bool = False) -> Generator[Find]:
+    """Yield a function from a query to its rows. A file opened for writing is recovered first."""
     if is_postgres(url):
         with _server(url) as find:
             yield find
         return
     path = sqlite_path(url)
-    assert path is not None, "a store in memory has nobody beside its owner"
+    assert path is not None, "a store in memory cannot be read from outside"
     with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}{'?mode=ro' * read_only}", uri=True)) as db:
         yield lambda query: db.execute(query).fetchall()
 
 
 @contextmanager
 def _server(url: str) -> Generator[Find]:
-    """Only here, since most trials need no driver."""
+    """Import the driver only here, since most trials need none."""
     import psycopg
     from postgres_server import OWNER, as_role
 
