@@ -142,7 +142,7 @@ class Proof:
         else:
             self._seeded(title, lambda rng: failpoint_layer.sample(everything, size, rng), tried)
         again = KILLED_TWICE if size is None else size // 4
-        self._seeded(f"{title}, killed twice", lambda rng: failpoint_layer.twice(everything, again, rng), tried)
+        self._seeded(f"{title}, killed twice", lambda rng: failpoint_layer.double_kills(everything, again, rng), tried)
 
     def _syscalls(self, program: Program) -> None:
         end, made = self._end_of(program).end, self._calls_of(program)
@@ -170,7 +170,7 @@ class Proof:
         else:
             self._seeded(title, lambda rng: io_error_layer.sample(made, size, rng), tried)
         lasting = LASTING_ERRORS if size is None else size // 8
-        self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting(made, lasting, rng), tried)
+        self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting_positions(made, lasting, rng), tried)
 
     def _outages(self, program: Program) -> None:
         crashless, size = self._end_of(program), self._wanted.size(program, outage_layer.LAYER)

@@ -119,7 +119,7 @@ class Soak:
         if self._nats is not None:
             self._nats.start()
         try:
-            like = await self._undisturbed()
+            like = await self._undisturbed_rows()
             await self._in_a_storm(like)
         finally:
             if self._nats is not None:
