@@ -271,7 +271,7 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--layer", action="append", choices=layers, help="this layer only; may be given again")
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="this program only; may be given again")
     parser.add_argument("--sample", type=int, metavar="N", help="N positions of each layer instead of all")
-    parser.add_argument("--seed", type=int, action="append", metavar="S", help="for what is drawn; may be given again")
+    parser.add_argument("--seed", type=int, action="append", metavar="S", help="of random choices; may be given again")
     parser.add_argument("--store", choices=LAYERS, default=FILE, help="where the store is (default: a file)")
     parser.add_argument("--bus", choices=("nats",), help="over a broker, where the store is on a server")
     given = parser.parse_args(arguments)
