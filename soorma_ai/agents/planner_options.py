@@ -45,7 +45,7 @@ class RoomOptions(TypedDict, total=False):
     offer_tokens: int
     """Tokens for the lines; 4,000 by default."""
     offer_schemas: int
-    """Most schemas beside the lines: those of the likeliest events; 20 by default."""
+    """Most schemas beside the lines at a plan's beginning; 30 by default."""
     pinned_events: Iterable[str]
     """Events whose schemas are always shown."""
 

@@ -1,4 +1,4 @@
-"""What the contract tests of buses are written with: events to carry, a relay's patience, and what came."""
+"""Kit of the contract tests of buses: events to carry, a relay's patience, and a receiver."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ PATIENCE = 20.0
 
 
 class Receiver:
-    """Takes events, and wakes whoever waits for them. It raises what `refuse` returns for a batch."""
+    """Takes events, and wakes waiting tests. It raises the error that `refuse` returns for a batch."""
 
     def __init__(self, refuse: Callable[[Sequence[EventEnvelope]], Exception | None] = lambda events: None) -> None:
         self.came: list[EventEnvelope] = []
@@ -57,7 +57,7 @@ def rows(*events: EventEnvelope, redriven: int = 0) -> list[StoredEvent]:
 
 
 async def send(bus: Bus, *events: EventEnvelope) -> None:
-    """Send as the relay does, which keeps what was not taken."""
+    """Send as the relay does: it keeps untaken events."""
     async with asyncio.timeout(PATIENCE):
         while True:
             try:

@@ -1,4 +1,4 @@
-"""A platform reached in three ways, and servers that are none."""
+"""A platform reached in three ways, and bad servers."""
 
 import asyncio
 import json
@@ -22,8 +22,8 @@ OVER_HTTP = (IN_MEMORY, BY_SOCKET)
 
 
 @asynccontextmanager
-async def served(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
-    """The URL of a platform that is served while the block lasts."""
+async def serve_platform(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
+    """Serve a platform for the time of a block; return its URL."""
     stop, started = asyncio.Event(), asyncio.Event()
     listener = listen("127.0.0.1", port, is_open=True)
     url = url_of(listener)
@@ -37,8 +37,8 @@ async def served(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
 
 
 @asynccontextmanager
-async def reached(platform: Platform, way: str, **options: Any) -> AsyncGenerator[PlatformClient]:
-    """A client of a platform, by one of the `WAYS`, as `local`, who is operator and manager."""
+async def connect_client(platform: Platform, way: str, **options: Any) -> AsyncGenerator[PlatformClient]:
+    """A client of a platform, by one of the `WAYS`, as `local` with the roles operator and manager."""
     if way == IN_PROCESS:
         yield platform.as_user(tenant_id="default", user_id="local", roles={"operator", *ROLES})
     elif way == IN_MEMORY:
@@ -46,12 +46,12 @@ async def reached(platform: Platform, way: str, **options: Any) -> AsyncGenerato
         async with AsyncClient("http://127.0.0.1:8700", transport=transport, **options) as client:
             yield client
     else:
-        async with served(platform) as url, AsyncClient(url, **options) as client:
+        async with serve_platform(platform) as url, AsyncClient(url, **options) as client:
             yield client
 
 
 def delivery(approval: Approval) -> Tool:
-    """A tool whose goods a person lets go."""
+    """A tool with an approval for its goods."""
     tool = Tool("delivery")
 
     @tool.on_invoke("goods.deliver.requested", approval=approval)
@@ -62,7 +62,7 @@ def delivery(approval: Approval) -> Tool:
 
 
 class HurriedLine(AsyncTransport):
-    """A line whose pauses take no time, and are written down."""
+    """A transport with recorded pauses of no length."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         super().__init__(address_of(url, token), None)
@@ -76,8 +76,8 @@ class HurriedLine(AsyncTransport):
 
 
 @asynccontextmanager
-async def hurried(url: str, **bounds: Any) -> AsyncGenerator[tuple[AsyncClient, list[float]]]:
-    """A client that waits for nothing before it tries again, and its pauses."""
+async def hurried_client(url: str, **bounds: Any) -> AsyncGenerator[tuple[AsyncClient, list[float]]]:
+    """A client without waits between its tries, and its recorded pauses."""
     line = HurriedLine(url, "geheim")
     async with AsyncClient.over(line, url, CallBounds(**bounds)) as client:
         yield client, line.pauses
@@ -87,7 +87,7 @@ Says = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class BadServer:
-    """A server that does to each call what stands next in its script, and to all others what stands last."""
+    """A server: treats each call by the next entry of its script, and all further ones by the last."""
 
     def __init__(self, *script: bytes | Says) -> None:
         self._script = list(script)
@@ -108,7 +108,7 @@ class BadServer:
         await self._server.wait_closed()
 
     def header(self, number: int, name: str) -> str | None:
-        """What a call said in a header."""
+        """Return a header of a call."""
         lines = [line.partition(": ") for line in self.calls[number].splitlines()]
         return next((value for found, _, value in lines if found.lower() == name), None)
 
@@ -127,7 +127,7 @@ class BadServer:
             else:
                 await said(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            return  # whoever has heard enough leaves
+            return  # the client has left
         finally:
             writer.close()
             with suppress(ConnectionError):
@@ -152,7 +152,7 @@ def problem_of(status: str, code: str, **fields: object) -> bytes:
 
 
 def stream_of(text: str) -> bytes:
-    """A stream that ends without saying so."""
+    """A stream without a mark of its end."""
     return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + text.encode()
 
 

@@ -3,7 +3,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from client_kit import WAYS, reached
+from client_kit import WAYS, connect_client
 from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
 
@@ -16,8 +16,8 @@ from soorma_ai.kernel.ports import Store
 POSTGRES = "postgresql"
 LASTING = ["sqlite file", POSTGRES]
 BACKENDS = ["sqlite memory", *LASTING]
-# On PostgreSQL a test costs some ten times what it costs in a file. With SOORMA_TEST_STORE=postgresql all run on it
-# alone, else those that are about what a server does in another way: locks, groups, texts, places, full text.
+# On PostgreSQL a test costs some ten times as much as in a file. With SOORMA_TEST_STORE=postgresql all run on it alone,
+# else those about the differences of a server: locks, groups, texts, places, full text.
 SAMPLE = (
     "test_store_beginnings",
     "test_store_commits",
@@ -25,12 +25,12 @@ SAMPLE = (
     "test_store_timers",
     "test_store_values",
     "test_a_snooze_moves_timers_and_the_escalation_and_is_kept",
-    "test_a_timer_that_cannot_be_read_holds_up_no_snooze",
+    "test_an_unreadable_timer_holds_up_no_snooze",
     "test_two_commits_at_once_for_one_owner_make_one_lease",
-    "test_what_is_sent_is_claimed_for_a_free_hand",
+    "test_a_sent_event_is_claimed_for_a_free_hand",
     "test_what_belongs_to_a_plan_is_read_together",
     "test_all_of_one_user_goes_and_nothing_of_others",
-    "test_whatever_a_query_says_it_is_words",
+    "test_any_query_is_taken_as_words",
 )
 
 
@@ -54,7 +54,7 @@ def postgres() -> Server:
     return shared()
 
 
-def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def make_backend(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Another store is another name here."""
     if name == POSTGRES:
         server: Server = request.getfixturevalue("postgres")
@@ -65,18 +65,18 @@ def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    return made(request.param, request, tmp_path)
+    return make_backend(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=LASTING)
 def lasting(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    """One whose data outlive `close()`."""
-    return made(request.param, request, tmp_path)
+    """A backend with data that outlive `close()`."""
+    return make_backend(request.param, request, tmp_path)
 
 
 @pytest.fixture
 def commits() -> list[str]:
-    """Grows by one with every commit that the store tells of."""
+    """A list that grows by one with every commit signalled by the store."""
     return []
 
 
@@ -97,5 +97,5 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture(params=WAYS)
 async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
-    async with reached(platform, request.param, tries=2) as reaching:
+    async with connect_client(platform, request.param, tries=2) as reaching:
         yield reaching

@@ -1,34 +1,34 @@
-"""What is looked at in SQLite itself: the statements that ran, how it would carry them out, and what they cost."""
+"""A look into SQLite itself: executed statements, their query plans, and their costs."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from soorma_ai.adapters.sqlite import SqliteStore
 
-# Read whole on purpose: a registry is small, an outbox, a batch and a list of arguments are as short as what is asked.
+# Read whole on purpose: a registry is small; an outbox, a batch and a list of arguments are as short as the request.
 SMALL = ("agent", "outbox", "json_each", "(subquery", "marked", "place", "forgetting")
 
 
 @contextmanager
-def traced(store: SqliteStore) -> Iterator[set[str]]:
-    """The statements that run inside, with their values; of a store in memory also those that read."""
+def trace_statements(store: SqliteStore) -> Iterator[set[str]]:
+    """Collect the statements executed in the block, with their values; of a store in memory the reading ones, too."""
     seen: set[str] = set()
     store.database.writer.connection.set_trace_callback(seen.add)
     yield seen
     store.database.writer.connection.set_trace_callback(None)
 
 
-async def explained(store: SqliteStore, sql: str) -> list[str]:
+async def explain_plan(store: SqliteStore, sql: str) -> list[str]:
     rows = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
     return [row[3] for row in rows]
 
 
 async def scans(store: SqliteStore, statements: Iterable[str], fine: tuple[str, ...] = ()) -> set[str]:
-    """Where these statements read a growing table from end to end, but for what is `fine`."""
+    """Return the full reads of growing tables by these statements, without the `fine` ones."""
     return {
         f"{line}  <-  {' '.join(sql.split())}"
         for sql in statements
-        for line in await explained(store, sql)
+        for line in await explain_plan(store, sql)
         if line.startswith("SCAN") and not _is_small(line) and not line.startswith(fine)
     }
 
@@ -39,7 +39,7 @@ def _is_small(line: str) -> bool:
 
 
 class Effort:
-    """Counts the steps of the database's machine: the same on every computer, however busy."""
+    """Counts the steps of the database's machine: the same on every computer, also a busy one."""
 
     def __init__(self, store: SqliteStore) -> None:
         self.hundreds = 0

@@ -1,4 +1,4 @@
-"""What the store's contract tests are written with: records with everything filled in, and short ways to act."""
+"""Kit of the store's contract tests: records with every field, and short ways to act."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -28,7 +28,7 @@ from soorma_ai.kernel.ports import Delivery, Settlement, Store, Work
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
 _numbers = count(1)
-# The agent, and the type of its events, that tests have things done by.
+# The agent of incidental handlings, and the type of its events.
 HAND = "hand"
 S = TypeVar("S", bound=Store)
 
@@ -39,7 +39,7 @@ def later(seconds: float) -> datetime:
 
 @dataclass(frozen=True)
 class Backend:
-    """One way to keep a store. `make` gives another store over the same data, where those last."""
+    """One way to keep a store. `make` gives another store over the same data, if the data last."""
 
     name: str
     make: Callable[[], Store]
@@ -79,7 +79,7 @@ def fact(
     tenant: str = "default",
     plan_id: str | None = None,
 ) -> EventEnvelope:
-    """An event from outside, as a wait may be met by."""
+    """An event from outside, fit to meet a wait."""
     return event(
         event_id, "order.paid", EventTopic.BUSINESS_FACTS, source=source, data=data, tenant=tenant, plan_id=plan_id
     )
@@ -88,7 +88,7 @@ def fact(
 def reply(
     event_id: str, to: str, *, source: str = SYSTEM, tenant: str = "default", data: Mapping[str, Json] | None = None
 ) -> EventEnvelope:
-    """A reply that counts: of the platform, where no agent is said."""
+    """A reply that counts: of the platform, if no agent is given."""
     topic = EventTopic.ACTION_RESULTS
     return event(event_id, "work.done", topic, source=source, correlation_id=to, tenant=tenant, data=data)
 
@@ -168,7 +168,7 @@ def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REP
 
 
 def wait(expectation_id: str, **changes: Any) -> Expectation:
-    """For a payment of order o-1, or a person's word."""
+    """A wait for a payment of order o-1, or for a person's word."""
     given: dict[str, Any] = {
         "event_type": "order.paid",
         "event_topic": EventTopic.BUSINESS_FACTS,
@@ -221,82 +221,82 @@ def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", 
 
 
 @asynccontextmanager
-async def opened(store: S, at: datetime = NOW) -> AsyncGenerator[S]:
+async def open_store(store: S, at: datetime = NOW) -> AsyncGenerator[S]:
     await store.open(at)
     yield store
     await store.close()
 
 
-async def claimed(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
+async def claim_all(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
     return await store.queue.claim(name, now, LEASE, limit)
 
 
 async def in_line(store: Store, *event_ids: str) -> None:
-    """These have come for a worker."""
+    """Let these events arrive for a worker."""
     await store.registry.register([agent("worker", "work.asked")], NOW)
     await store.queue.arrive([event(event_id) for event_id in event_ids], NOW)
 
 
 async def in_hand(store: Store, *event_ids: str) -> list[Delivery]:
-    """These have come for a worker, which has them in its hands."""
+    """Let these events arrive for a worker, and claim them."""
     await in_line(store, *event_ids)
-    return await claimed(store)
+    return await claim_all(store)
 
 
-async def replied(store: Store, *numbers: int) -> None:
-    """The replies of one plan to as many requests have come, in this order."""
-    await running(store, *(expectation(f"q-{n}") for n in sorted(numbers)))
+async def let_replies_arrive(store: Store, *numbers: int) -> None:
+    """Let the replies of one plan to as many requests arrive, in this order."""
+    await save_running_plan(store, *(expectation(f"q-{n}") for n in sorted(numbers)))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in numbers], NOW)
 
 
 async def drain(store: Store, name: str = "planner") -> list[str]:
     """End one delivery after the other, and return the ids of their events."""
     seen: list[str] = []
-    while deliveries := await claimed(store, name):
+    while deliveries := await claim_all(store, name):
         (delivery,) = deliveries
-        assert await claimed(store, name) == [], "one at a time for one owner"
+        assert await claim_all(store, name) == [], "one at a time for one owner"
         seen.append(delivery.event.id)
         await end(store, delivery)
     return seen
 
 
 async def find(store: Store, expectation_id: str) -> Expectation:
-    """Return an expectation that is there."""
+    """Return an existing expectation."""
     found = await store.plans.expectation(expectation_id)
     assert found is not None
     return found
 
 
 async def find_plan(store: Store, plan_id: str = "plan-1") -> PlanRecord:
-    """Return a plan that is there."""
+    """Return an existing plan."""
     found = await store.plans.plan(plan_id)
     assert found is not None
     return found
 
 
 async def state_of(store: Store, plan_id: str = "plan-1", event_id: str = "") -> PlanState:
-    """Return the state of a plan that is there."""
+    """Return the state of an existing plan."""
     found = await store.plans.state(plan_id, event_id)
     assert found is not None
     return found
 
 
-async def handed(store: Store, event_id: str = "", tenant: str = "default") -> Delivery:
-    """One delivery in hand, of an event and an agent that no test is about."""
+async def hold_delivery(store: Store, event_id: str = "", tenant: str = "default") -> Delivery:
+    """Return a delivery in hand, of an event and an agent outside of every test."""
     event_id = event_id or f"{HAND}-{next(_numbers)}"
     if await store.registry.agent(HAND, NOW) is None:
         await store.registry.register([agent(HAND, HAND)], NOW)
     await store.queue.arrive([event(event_id, HAND, tenant=tenant)], NOW)
-    (delivery,) = await claimed(store, HAND, limit=1)
+    (delivery,) = await claim_all(store, HAND, limit=1)
     return delivery
 
 
 async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
-    """Apply effects as some handling would, one for each tenant that has any."""
+    """Apply effects by a handling for each of their tenants."""
     tenants = dict.fromkeys(tenant for effect in effects if (tenant := _tenant_of(effect))) or ["default"]
     for tenant in tenants:
         own = tuple(effect for effect in effects if _tenant_of(effect) in ("", tenant))
-        await store.queue.commit(Work(await handed(store, tenant=tenant), Ack(), own), now)
+        await store.queue.commit(Work(await hold_delivery(store, tenant=tenant), Ack(), own), now)
 
 
 def _tenant_of(effect: Effect) -> str:
@@ -322,7 +322,7 @@ def _tenant_of(effect: Effect) -> str:
 
 
 async def reserve(store: Store, charge: Charge, limits: Limits) -> None:
-    """Reserve a call as some handling would."""
+    """Reserve a call by a handling."""
     await store.plans.reserve(charge, limits, await _handed_for(store, charge.root_plan_id))
 
 
@@ -333,20 +333,20 @@ async def settle(store: Store, one: Settlement) -> None:
 async def _handed_for(store: Store, plan_id: str) -> Delivery:
     """One in the tenant of this plan, if there is such a plan."""
     found = await store.plans.plan(plan_id)
-    return await handed(store, tenant=found.lineage.tenant_id if found else "default")
+    return await hold_delivery(store, tenant=found.lineage.tenant_id if found else "default")
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:
     await store.queue.commit(Work(delivery, how or Ack(), ()), now)
 
 
-async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
-    """A plan that has opened these expectations."""
+async def save_running_plan(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
+    """Save a plan with these open expectations."""
     await do(store, SavePlan(plan(plan_id), None), *(Expect(one) for one in expected))
 
 
 async def redrive(store: Store, seq: int) -> bool:
-    """As somebody would who has just read the letter."""
+    """Redrive a letter right after a read of it."""
     row = await store.part(LETTERS).dead_letter(seq)
     assert row is not None
     return await store.part(LETTERS).redrive(row)
@@ -357,7 +357,7 @@ async def unsent_ids(store: Store) -> list[str]:
 
 
 class FreeHands:
-    """Hands of agents, so many each, and what was put into them."""
+    """Free hands of agents, and the deliveries put into them."""
 
     def __init__(self, **free: int) -> None:
         self.free = Counter(free)

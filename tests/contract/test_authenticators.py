@@ -1,4 +1,4 @@
-"""Who a bearer token stands for, whatever finds it out; what it refuses, and when it looks for keys again."""
+"""Authenticators: the person of a bearer token, refusals, and the refresh of keys."""
 
 import asyncio
 import json
@@ -34,8 +34,8 @@ def jwk(key: Any, key_id: str, **more: str) -> dict[str, Any]:
     return {**of.to_jwk(key.public_key(), as_dict=True), "kid": key_id, **more}
 
 
-def signed(key: Any = RSA, algorithm: str = "RS256", headers: dict[str, Any] | None = None, **claims: Any) -> str:
-    """A token of ann's; a claim that is None is left out."""
+def make_token(key: Any = RSA, algorithm: str = "RS256", headers: dict[str, Any] | None = None, **claims: Any) -> str:
+    """A token of ann; a claim of None is left out."""
     now = SystemClock().now()
     usual = {"iss": "https://id.example", "aud": "soorma", "sub": "ann", "tenant": "acme", "roles": ["operator"]}
     given = {**usual, "exp": now + timedelta(minutes=5), **claims}
@@ -50,10 +50,10 @@ def issuer(file: Path, **options: Any) -> SignedTokens:
 
 @pytest.fixture
 def jwks(tmp_path: Path) -> Path:
-    return written(tmp_path / "jwks.json", jwk(RSA, "r1"), jwk(CURVE, "c1"))
+    return write_keys(tmp_path / "jwks.json", jwk(RSA, "r1"), jwk(CURVE, "c1"))
 
 
-def written(file: Path, *keys: dict[str, Any]) -> Path:
+def write_keys(file: Path, *keys: dict[str, Any]) -> Path:
     file.write_text(json.dumps({"keys": keys}))
     return file
 
@@ -73,7 +73,7 @@ async def by_api_key(platform: Platform, jwks: Path) -> Case:
 
 
 async def by_signature(platform: Platform, jwks: Path) -> Case:
-    return Case(issuer(jwks), signed())
+    return Case(issuer(jwks), make_token())
 
 
 async def by_function(platform: Platform, jwks: Path) -> Case:
@@ -132,7 +132,7 @@ async def test_anything_else_is_unauthenticated(case: Case, change: Callable[[st
 # API keys
 
 
-async def test_a_key_that_is_revoked_or_over_stops_with_the_next_call(platform: Platform) -> None:
+async def test_a_revoked_or_expired_key_stops_with_the_next_call(platform: Platform) -> None:
     now, keys = platform.services.clock.now(), ApiKeys(platform)
     rights = AgentRights("stock", frozenset({"a"}), frozenset({"b"}))
     revoked, token = new_key("default", "ann", now, agent=rights)
@@ -161,25 +161,25 @@ def test_no_two_keys_are_alike_and_none_holds_its_secret() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: signed(exp=datetime(2020, 1, 1)), "expired"),  # noqa: DTZ001
-        (lambda: signed(exp=None), "exp"),
-        (lambda: signed(iss=None), "iss"),
-        (lambda: signed(aud=None), "aud"),
-        (lambda: signed(sub=None), "sub"),
-        (lambda: signed(iss="https://evil.example"), "[Ii]ssuer"),
-        (lambda: signed(aud="others"), "[Aa]udience"),
-        (lambda: signed(nbf=SystemClock().now() + timedelta(hours=1)), "not yet valid"),
-        (lambda: signed(OTHER), "[Ss]ignature"),
-        (lambda: signed(headers={"kid": "nobody's"}), "names no key"),
-        (lambda: signed(headers={}), "names no key"),
-        (lambda: signed("a secret of thirty-two characters", "HS256"), "alg"),
-        (lambda: signed(None, "none"), "alg"),
-        (lambda: signed(RSA, "RS512"), "alg"),
-        (lambda: signed(tenant=None), "'tenant' is no text"),
-        (lambda: signed(roles=7), "'roles' is no list"),
+        (lambda: make_token(exp=datetime(2020, 1, 1)), "expired"),  # noqa: DTZ001
+        (lambda: make_token(exp=None), "exp"),
+        (lambda: make_token(iss=None), "iss"),
+        (lambda: make_token(aud=None), "aud"),
+        (lambda: make_token(sub=None), "sub"),
+        (lambda: make_token(iss="https://evil.example"), "[Ii]ssuer"),
+        (lambda: make_token(aud="others"), "[Aa]udience"),
+        (lambda: make_token(nbf=SystemClock().now() + timedelta(hours=1)), "not yet valid"),
+        (lambda: make_token(OTHER), "[Ss]ignature"),
+        (lambda: make_token(headers={"kid": "nobody's"}), "names no key"),
+        (lambda: make_token(headers={}), "names no key"),
+        (lambda: make_token("a secret of thirty-two characters", "HS256"), "alg"),
+        (lambda: make_token(None, "none"), "alg"),
+        (lambda: make_token(RSA, "RS512"), "alg"),
+        (lambda: make_token(tenant=None), "'tenant' is no text"),
+        (lambda: make_token(roles=7), "'roles' is no list"),
     ],
 )
-async def test_a_token_that_its_issuer_did_not_mean_for_us_is_refused(
+async def test_a_token_not_issued_for_this_platform_and_time_is_refused(
     jwks: Path, make: Callable[[], str], words: str
 ) -> None:
     with pytest.raises(Unauthenticated, match=words):
@@ -195,7 +195,7 @@ async def test_the_public_key_is_no_secret_to_sign_with(jwks: Path) -> None:
     def part(value: Any) -> str:
         return urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
-    claims = jwt.decode(signed(), options={"verify_signature": False})
+    claims = jwt.decode(make_token(), options={"verify_signature": False})
     body = f"{part({'alg': 'HS256', 'kid': 'r1'})}.{part(claims)}"
     secret = json.dumps(jwk(RSA, "r1")).encode()
     forged = f"{body}.{urlsafe_b64encode(new(secret, body.encode(), sha256).digest()).rstrip(b'=').decode()}"
@@ -205,23 +205,23 @@ async def test_the_public_key_is_no_secret_to_sign_with(jwks: Path) -> None:
 
 async def test_keys_of_other_uses_and_secrets_are_no_keys(tmp_path: Path) -> None:
     secret = {"kty": "oct", "kid": "r1", "k": "c2VjcmV0"}
-    file = written(tmp_path / "jwks.json", secret, jwk(RSA, "enc", use="enc"), {"kty": "?"}, jwk(CURVE, "c1"))
+    file = write_keys(tmp_path / "jwks.json", secret, jwk(RSA, "enc", use="enc"), {"kty": "?"}, jwk(CURVE, "c1"))
     found = issuer(file)
     for headers in ({"kid": "r1"}, {"kid": "enc"}):
         with pytest.raises(Unauthenticated, match="names no key"):
-            await found.authenticate(signed(headers=headers))
-    assert (await found.authenticate(signed(CURVE, "ES256", {"kid": "c1"}))).person == ANN.person
-    assert (await found.authenticate(signed(CURVE, "ES256", {}))).person == ANN.person, "the only key"
+            await found.authenticate(make_token(headers=headers))
+    assert (await found.authenticate(make_token(CURVE, "ES256", {"kid": "c1"}))).person == ANN.person
+    assert (await found.authenticate(make_token(CURVE, "ES256", {}))).person == ANN.person, "the only key"
 
 
-async def test_claims_are_read_by_the_names_that_were_given(jwks: Path) -> None:
+async def test_claims_are_read_by_the_given_names(jwks: Path) -> None:
     found = issuer(jwks, names=ClaimNames("org", "groups"))
-    token = signed(org="other", groups="cfo boss")
+    token = make_token(org="other", groups="cfo boss")
     assert (await found.authenticate(token)).person == Person("other", "ann", frozenset({"cfo", "boss"}))
 
 
 async def test_a_clock_may_be_wrong_by_the_leeway(jwks: Path) -> None:
-    late = signed(exp=SystemClock().now() - timedelta(seconds=20))
+    late = make_token(exp=SystemClock().now() - timedelta(seconds=20))
     assert (await issuer(jwks).authenticate(late)).person == ANN.person
     with pytest.raises(Unauthenticated, match="expired"):
         await issuer(jwks, leeway=timedelta(0)).authenticate(late)
@@ -229,7 +229,7 @@ async def test_a_clock_may_be_wrong_by_the_leeway(jwks: Path) -> None:
 
 @dataclass
 class Issuer:
-    """Serves keys by HTTP on loopback, and counts how often it was asked."""
+    """An issuer: serves keys by HTTP on loopback, and counts its requests."""
 
     url: str = ""
     body: bytes = b"{}"
@@ -261,10 +261,10 @@ async def test_an_unknown_key_is_looked_for_at_most_once_in_a_while(publisher: I
     clock = VirtualClock()
     found = issuer(Path(), jwks_url=publisher.url, clock=clock)
     publisher.publish(jwk(RSA, "r1"))
-    await asyncio.gather(*(found.authenticate(signed()) for _ in range(20)))
+    await asyncio.gather(*(found.authenticate(make_token()) for _ in range(20)))
     assert publisher.asked == 1
     publisher.publish(jwk(RSA, "r1"), jwk(OTHER, "r2"))
-    new = signed(OTHER, headers={"kid": "r2"})
+    new = make_token(OTHER, headers={"kid": "r2"})
     for _ in range(20):
         with pytest.raises(Unauthenticated, match="names no key"):
             await found.authenticate(new)
@@ -276,32 +276,32 @@ async def test_an_unknown_key_is_looked_for_at_most_once_in_a_while(publisher: I
     assert publisher.asked == 2
 
 
-async def test_a_key_that_its_issuer_withdraws_stops(publisher: Issuer) -> None:
+async def test_a_key_withdrawn_by_its_issuer_stops(publisher: Issuer) -> None:
     clock = VirtualClock()
     found = issuer(Path(), jwks_url=publisher.url, clock=clock)
     publisher.publish(jwk(RSA, "r1"), jwk(OTHER, "r2"))
-    await found.authenticate(signed())
+    await found.authenticate(make_token())
     publisher.publish(jwk(OTHER, "r2"))
     await clock.advance(MOST_AGE)
     with pytest.raises(Unauthenticated, match="names no key"):
-        await found.authenticate(signed())
+        await found.authenticate(make_token())
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"keys": 7}', b" " * (2**20 + 1)])
-async def test_an_issuer_that_gives_no_keys_is_away_and_those_of_before_stay(publisher: Issuer, body: bytes) -> None:
+async def test_an_issuer_without_keys_is_unavailable_and_its_earlier_keys_stay(publisher: Issuer, body: bytes) -> None:
     clock = VirtualClock()
     found = issuer(Path(), jwks_url=publisher.url, clock=clock)
     publisher.body = body
     for _ in range(9):
         with pytest.raises(TransientError, match="cannot be read now"):
-            await found.authenticate(signed())
+            await found.authenticate(make_token())
     assert publisher.asked == 1
     publisher.publish(jwk(RSA, "r1"))
     await clock.advance(LEAST_PAUSE)
-    await found.authenticate(signed())
+    await found.authenticate(make_token())
     publisher.body, publisher.status = body, "500 No"
     await clock.advance(MOST_AGE)
-    assert (await found.authenticate(signed())).person == ANN.person
+    assert (await found.authenticate(make_token())).person == ANN.person
 
 
 @pytest.mark.parametrize(
@@ -314,17 +314,17 @@ async def test_an_issuer_that_gives_no_keys_is_away_and_those_of_before_stay(pub
         (FirstOf, "give one authenticator or more"),
     ],
 )
-def test_what_could_not_be_safe_is_not_set_up(make: Callable[[], object], words: str) -> None:
+def test_an_unsafe_set_up_is_refused(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         make()
 
 
 @pytest.mark.parametrize("found", [7, Person("acme", "ann"), Caller(Person("acme", "ann"))])
-async def test_a_function_finds_a_caller_who_is_not_the_root(found: Any) -> None:
+async def test_a_function_must_return_a_caller_with_roles(found: Any) -> None:
     with pytest.raises(ConfigError, match="a Caller is wanted, with roles"):
         await ByFunction(lambda token: found).authenticate("x")
 
 
-async def test_several_say_why_each_did_not_know_it(platform: Platform, jwks: Path) -> None:
+async def test_several_authenticators_name_the_reason_of_each_refusal(platform: Platform, jwks: Path) -> None:
     with pytest.raises(Unauthenticated, match=r"this is no API key.*; the token is not valid"):
         await FirstOf(ApiKeys(platform), issuer(jwks)).authenticate("x.y.z")

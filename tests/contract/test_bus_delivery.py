@@ -1,4 +1,4 @@
-"""What every bus does: it carries what it takes, whole, at least once, until it is acknowledged."""
+"""Every bus carries its taken events, whole, at least once, until they are acknowledged."""
 
 from collections.abc import AsyncIterator
 
@@ -46,7 +46,7 @@ async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
     await made.close()
 
 
-async def test_what_is_published_comes_as_it_is(bus: Bus) -> None:
+async def test_a_published_event_arrives_unchanged(bus: Bus) -> None:
     receiver = Receiver()
     await bus.subscribe(receiver)
     await send(bus, WHOLE, event("2"))
@@ -55,7 +55,7 @@ async def test_what_is_published_comes_as_it_is(bus: Bus) -> None:
     assert receiver.own == {WHOLE.id, "2"}
 
 
-async def test_all_of_many_come(bus: Bus) -> None:
+async def test_all_of_many_events_come(bus: Bus) -> None:
     receiver = Receiver()
     await bus.subscribe(receiver)
     events = [event(f"e-{number}") for number in range(600)]
@@ -64,7 +64,7 @@ async def test_all_of_many_come(bus: Bus) -> None:
     await receiver.has(*(one.id for one in events))
 
 
-async def test_what_was_not_acknowledged_comes_again(bus: Bus) -> None:
+async def test_an_unacknowledged_event_comes_again(bus: Bus) -> None:
     receiver = Receiver(lambda events: StoreUnavailable("away") if receiver.calls == 1 else None)
     await bus.subscribe(receiver)
     await send(bus, event("1"))
@@ -72,7 +72,7 @@ async def test_what_was_not_acknowledged_comes_again(bus: Bus) -> None:
     assert receiver.calls > 1
 
 
-async def test_an_event_that_comes_again_is_no_other(bus: Bus) -> None:
+async def test_an_event_sent_again_is_the_same_event(bus: Bus) -> None:
     receiver = Receiver()
     await bus.subscribe(receiver)
     await send(bus, event("1"))

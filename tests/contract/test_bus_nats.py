@@ -1,5 +1,5 @@
-"""What a bus on NATS does beyond: it keeps what it took, over the death of its server and of its receivers; it is
-shared; and what others put into its streams harms nobody."""
+"""The bus on NATS: it keeps taken events over the death of its server and its receivers, is shared, and is not harmed
+by foreign messages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ def broker(nats_server: NatsServer) -> Broker:
 
 @pytest.fixture
 async def raw(broker: Broker) -> AsyncIterator[Client]:
-    """A client of somebody else."""
+    """A foreign client."""
     client = Client()
     await client.connect(broker.server.url)
     yield client
@@ -41,10 +41,10 @@ def namespace_of(broker: Broker) -> str:
     return found.namespace
 
 
-# Who gets it
+# Receivers
 
 
-async def test_buses_of_one_store_share_what_comes(broker: Broker) -> None:
+async def test_buses_of_one_store_share_its_events(broker: Broker) -> None:
     first, second = await broker.opened(), await broker.opened()
     here, there = Receiver(), Receiver()
     await first.subscribe(here)
@@ -59,7 +59,7 @@ async def test_buses_of_one_store_share_what_comes(broker: Broker) -> None:
     await second.close()
 
 
-async def test_a_store_gets_its_own_alone_whoever_shares_its_namespace(broker: Broker) -> None:
+async def test_a_store_gets_only_its_own_events_in_a_shared_namespace(broker: Broker) -> None:
     elsewhere = await Broker(broker.server, broker.server.namespace_url()).opened()
     one, two = await broker.opened("one"), await broker.opened("two")
     at_one, at_two, outside = Receiver(), Receiver(), Receiver()
@@ -90,8 +90,8 @@ async def test_the_same_id_is_another_event_of_another_tenant_and_of_another_sto
     await two.close()
 
 
-async def test_nobody_keeps_an_event_away_by_using_up_what_names_it(broker: Broker, raw: Client) -> None:
-    """A client of another tenant chooses its own headers, and may know the id of what is to come."""
+async def test_no_client_keeps_an_event_away_by_using_up_its_message_id(broker: Broker, raw: Client) -> None:
+    """A client of another tenant chooses its own headers, and may know the id of a coming event."""
     bus, receiver = await broker.opened(), Receiver()
     await bus.subscribe(receiver)
     own, forged = event("1", tenant="acme", data={"secret": 7}), event("1", tenant="globex")
@@ -104,7 +104,7 @@ async def test_nobody_keeps_an_event_away_by_using_up_what_names_it(broker: Brok
     await bus.close()
 
 
-async def test_a_store_that_was_down_gets_what_it_missed(broker: Broker) -> None:
+async def test_a_store_back_from_a_stop_gets_its_missed_events(broker: Broker) -> None:
     before = await broker.opened()
     await send(before, *(event(f"e-{number}") for number in range(10)))
     await before.close()
@@ -114,12 +114,10 @@ async def test_a_store_that_was_down_gets_what_it_missed(broker: Broker) -> None
     await bus.close()
 
 
-# What is lost and comes back
+# Losses of a server and of a process
 
 
-async def test_what_was_taken_outlives_the_death_of_the_server(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_taken_events_outlive_the_death_of_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     server = NatsServer(tmp_path / "nats")
     server.start()
     bus = await Broker(server, server.namespace_url()).opened()
@@ -136,12 +134,12 @@ async def test_what_was_taken_outlives_the_death_of_the_server(
     await send(bus, event("sent later"))
     await receiver.has("sent later", *(f"taken-{number}" for number in range(50)))
     told = [message.partition(" ")[0] for message in caplog.messages if message.startswith("bus_")]
-    assert told.count("bus_lost") == 1, "it is told once, however often something is tried"
+    assert told.count("bus_lost") == 1, "the loss is logged once, over all tries"
     await bus.close()
     server.stop()
 
 
-async def test_what_a_process_had_in_hand_that_ends_comes_to_another_at_once(broker: Broker) -> None:
+async def test_events_in_hand_at_the_end_of_a_process_come_to_another_at_once(broker: Broker) -> None:
     ending, asked = await broker.opened(), asyncio.Event()
 
     async def never_ends(events: object) -> None:
@@ -160,7 +158,7 @@ async def test_what_a_process_had_in_hand_that_ends_comes_to_another_at_once(bro
 
 
 @pytest.mark.parametrize("what", ["consumer", "stream"])
-async def test_what_somebody_removed_is_made_again(broker: Broker, raw: Client, what: str) -> None:
+async def test_a_removed_stream_or_consumer_is_made_again(broker: Broker, raw: Client, what: str) -> None:
     bus, receiver = await broker.opened(), Receiver()
     await bus.subscribe(receiver)
     streams, namespace = JetStreamContext(raw), namespace_of(broker)
@@ -173,7 +171,7 @@ async def test_what_somebody_removed_is_made_again(broker: Broker, raw: Client, 
     async def come() -> None:
         number = 0
         while not receiver.came:
-            # As the sweep does with what has not arrived.
+            # As the sweep does with events that have not arrived.
             await send(bus, event(f"again-{(number := number + 1)}"))
             await asyncio.sleep(0.1)
 
@@ -182,14 +180,14 @@ async def test_what_somebody_removed_is_made_again(broker: Broker, raw: Client, 
     await bus.close()
 
 
-async def test_a_task_of_the_library_that_somebody_cancelled_is_missed(broker: Broker) -> None:
+async def test_a_bus_recovers_from_cancelled_tasks_of_its_library(broker: Broker) -> None:
     before = asyncio.all_tasks()
     bus, receiver = await broker.opened(), Receiver()
     await bus.subscribe(receiver)
     await send(bus, event("1"))
     await receiver.has("1")
     for task in asyncio.all_tasks() - before:
-        # As a handler may, which can end no sheltered one.
+        # As a handler may; it can end no sheltered task.
         if not isinstance(task, ShieldedTask):
             task.cancel()
     await send(bus, event("2"))
@@ -197,7 +195,7 @@ async def test_a_task_of_the_library_that_somebody_cancelled_is_missed(broker: B
     await bus.close()
 
 
-async def test_what_was_redriven_comes_at_once_and_what_is_sent_twice_comes_once(broker: Broker) -> None:
+async def test_a_redriven_event_comes_at_once_and_an_event_sent_twice_comes_once(broker: Broker) -> None:
     bus, receiver = await broker.opened(), Receiver()
     await bus.subscribe(receiver)
     await send(bus, event("1"))
@@ -211,8 +209,8 @@ async def test_what_was_redriven_comes_at_once_and_what_is_sent_twice_comes_once
     await bus.close()
 
 
-async def test_of_what_could_not_all_be_taken_the_rest_is_told(broker: Broker, raw: Client) -> None:
-    """A stream that takes so much and no more, as an operator may bound it."""
+async def test_the_error_of_a_batch_taken_in_part_names_the_taken_events(broker: Broker, raw: Client) -> None:
+    """A stream with a bound, as an operator may set it."""
     streams = JetStreamContext(raw)
     await streams.add_stream(stream_config(namespace_of(broker)).evolve(max_bytes=4_000))
     bus, receiver = await broker.opened(), Receiver()
@@ -227,10 +225,10 @@ async def test_of_what_could_not_all_be_taken_the_rest_is_told(broker: Broker, r
     await bus.close()
 
 
-# What it can never carry
+# Events it can never carry
 
 
-async def test_an_event_that_is_too_large_is_refused_with_what_to_do(broker: Broker) -> None:
+async def test_a_too_large_event_is_refused_with_the_cure(broker: Broker) -> None:
     bus = await broker.opened()
     large = event("large", data={"text": "x" * 1_100_000})
     with pytest.raises(
@@ -255,10 +253,10 @@ async def test_an_event_of_the_longest_names_is_carried(broker: Broker) -> None:
     await bus.close()
 
 
-# What others put into its stream
+# Foreign messages
 
 
-async def test_what_is_no_event_or_says_another_tenant_than_its_subject_is_refused_alone(
+async def test_a_message_without_an_event_or_with_a_forged_tenant_is_refused_alone(
     broker: Broker, raw: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     bus, receiver = await broker.opened(), Receiver()
@@ -277,12 +275,12 @@ async def test_what_is_no_event_or_says_another_tenant_than_its_subject_is_refus
     await send(bus, event("after"))
     await receiver.has("after")
     assert set(receiver.counted) == {"real", "after"}
-    assert receiver.own == {"after"}, "what another client has published is told from what was sent"
+    assert receiver.own == {"after"}, "events of another client are not taken for the store's own"
     assert sum(message.startswith("event_refused") for message in caplog.messages) == 2
     await bus.close()
 
 
-# What cannot be used
+# Unusable servers
 
 
 async def test_a_stream_of_another_configuration_is_refused(broker: Broker, raw: Client) -> None:
@@ -294,21 +292,21 @@ async def test_a_stream_of_another_configuration_is_refused(broker: Broker, raw:
         await broker.opened()
 
 
-async def test_a_stream_that_has_our_subjects_is_refused(broker: Broker, raw: Client) -> None:
+async def test_a_foreign_stream_of_the_same_subjects_is_refused(broker: Broker, raw: Client) -> None:
     namespace = namespace_of(broker)
     await JetStreamContext(raw).add_stream(name=f"other-{namespace}", subjects=[f"{namespace}.a.>"])
     with pytest.raises(ConfigError, match="overlap"):
         await broker.opened()
 
 
-async def test_a_server_that_is_away_is_told_by_its_url_without_its_password() -> None:
+async def test_an_absent_server_is_named_by_its_url_without_its_password() -> None:
     bus = NatsBus(["nats://ann:secret@127.0.0.1:9"], "soorma", "nats://***@127.0.0.1:9", "one")
     with pytest.raises(BusUnavailable, match=r"nats://\*\*\*@127\.0\.0\.1:9 does not answer.*start it") as told:
         await bus.open()
     assert "secret" not in str(told.value)
 
 
-async def test_a_server_that_lets_us_not_in_or_has_no_jetstream_is_told(tmp_path: Path) -> None:
+async def test_a_server_without_access_or_without_jetstream_is_refused_with_the_cure(tmp_path: Path) -> None:
     settings = tmp_path / "nats.conf"
     settings.write_text(
         "accounts { A { users: [{user: ann, password: right}] }, B { jetstream: enabled, users: [{user: bob}] } }"
@@ -326,7 +324,7 @@ async def test_a_server_that_lets_us_not_in_or_has_no_jetstream_is_told(tmp_path
         server.stop()
 
 
-async def test_a_client_of_one_tenant_can_neither_read_nor_send_what_is_anothers(tmp_path: Path) -> None:
+async def test_a_client_of_one_tenant_can_neither_read_nor_send_events_of_another(tmp_path: Path) -> None:
     settings = tmp_path / "nats.conf"
     settings.write_text(
         """

@@ -1,4 +1,4 @@
-"""One suite of the calls of programs outside, for each way by which a platform is reached."""
+"""One suite of the calls of outside programs, for each way to reach a platform."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from client_kit import delivery
-from kit import ended, payments, planner, sleeps, stock, the_wait, until
+from kit import payments, planner, sleeps, stock, the_wait, until, wait_for_end
 from msgspec.structs import force_setattr
 from pydantic import BaseModel
 
@@ -43,16 +43,16 @@ NOBODY = "0" * 36
 A_DAY = 24 * 3600
 
 
-async def finished(platform: Platform, client: PlatformClient, **named: Any) -> str:
-    """The id of a plan with a request that has been completed."""
+async def finished_plan(platform: Platform, client: PlatformClient, **named: Any) -> str:
+    """Return the id of a plan with a completed request."""
     await platform.start(planner([RESERVE, DONE]), stock())
     plan = await client.submit("order.received", ORDER, **named)
     await plan.result(timeout=10)
     return plan.plan_id
 
 
-async def asking(platform: Platform, client: PlatformClient) -> str:
-    """The id of a plan that waits for an approval."""
+async def waiting_plan(platform: Platform, client: PlatformClient) -> str:
+    """Return the id of a plan that waits for an approval."""
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
     plan = await client.submit("order.received", ORDER)
     await sleeps(platform, plan.plan_id)
@@ -85,7 +85,7 @@ async def test_models_are_given_and_taken(platform: Platform, client: PlatformCl
     assert reply["success"] is True
 
 
-async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platform, client: PlatformClient) -> None:
+async def test_a_timeout_for_a_result_names_the_need_of_the_plan(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([CHARGE, DONE]))
     plan = await client.submit("order.received", ORDER)
     await sleeps(platform, plan.plan_id)
@@ -93,13 +93,11 @@ async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platf
         await plan.result(timeout=0)
     assert await plan.describe() == "it is paused; it is parked: no live agent offers any event"
     await client.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     assert await plan.describe() == "it is cancelled"
 
 
-async def test_who_waits_in_vain_for_a_question_is_told_what_the_plan_waits_for(
-    platform: Platform, client: PlatformClient
-) -> None:
+async def test_a_timeout_for_a_question_names_the_need_of_the_plan(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([CHARGE, DONE]))
     plan = await client.submit("order.received", ORDER)
     await sleeps(platform, plan.plan_id)
@@ -129,7 +127,7 @@ async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platfo
         ("order.received", {"x": "\ud800"}, LocalProtocolError, "cannot be kept|must be JSON"),
     ],
 )
-async def test_a_goal_that_cannot_be_taken_is_refused(
+async def test_an_unknown_or_invalid_goal_is_refused(
     platform: Platform, client: PlatformClient, goal: str, data: Any, kind: type[SoormaError], said: str
 ) -> None:
     await platform.start(planner([DONE]), stock())
@@ -158,7 +156,7 @@ async def test_a_request_under_the_key_of_a_publish_is_a_conflict_and_waits_for_
     await client.publish("action-requests", "inventory.reserve.requested", ORDER, idempotency_key="another")
 
 
-async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: PlatformClient) -> None:
+async def test_a_failed_plan_raises_its_reason(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([RESERVE, RESERVE], max_actions=1), stock())
     plan = await client.submit("order.received", ORDER)
     with pytest.raises(PlanFailed, match="limit_exceeded") as failed:
@@ -168,18 +166,20 @@ async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: 
     assert failed.value.reason == (await platform.plan(plan.plan_id)).reason
 
 
-async def test_a_plan_is_cancelled_once_and_its_result_says_so(platform: Platform, client: PlatformClient) -> None:
-    plan_id = await asking(platform, client)
+async def test_a_plan_is_cancelled_once_and_its_result_raises_plan_cancelled(
+    platform: Platform, client: PlatformClient
+) -> None:
+    plan_id = await waiting_plan(platform, client)
     assert await client.cancel(plan_id, "changed our mind") is True
-    await ended(platform, plan_id)
+    await wait_for_end(platform, plan_id)
     assert await client.cancel(plan_id) is False
     with pytest.raises(PlanCancelled) as cancelled:
         await (await client.follow(plan_id)).result(timeout=10)
     assert "changed our mind" in cancelled.value.reason
 
 
-async def test_a_result_that_does_not_come_in_time_is_told_so(platform: Platform, client: PlatformClient) -> None:
-    plan = await client.follow(await asking(platform, client))
+async def test_a_result_not_there_in_time_is_a_deadline_error(platform: Platform, client: PlatformClient) -> None:
+    plan = await client.follow(await waiting_plan(platform, client))
     for timeout in (0, 0.2):
         with pytest.raises(DeadlineExceeded, match=plan.plan_id):
             await plan.result(timeout=timeout)
@@ -210,7 +210,7 @@ async def test_a_request_is_asked_now_and_its_reply_fetched_later(platform: Plat
         ("inventory.reserve.requested", {"order_id": {1, 2}}, LocalProtocolError, "must be JSON"),
     ],
 )
-async def test_a_request_that_nobody_could_handle_is_refused(
+async def test_a_request_without_a_possible_handler_is_refused(
     platform: Platform, client: PlatformClient, event_type: str, data: Any, kind: type[SoormaError], said: str
 ) -> None:
     await platform.start(stock())
@@ -220,7 +220,7 @@ async def test_a_request_that_nobody_could_handle_is_refused(
         await client.ask(event_type, data)
 
 
-async def test_a_reply_that_does_not_come_in_time_is_told_so(platform: Platform, client: PlatformClient) -> None:
+async def test_a_reply_not_there_in_time_is_a_deadline_error(platform: Platform, client: PlatformClient) -> None:
     silent = Tool("silent")
     is_over = asyncio.Event()
 
@@ -238,7 +238,7 @@ async def test_a_reply_that_does_not_come_in_time_is_told_so(platform: Platform,
     is_over.set()
 
 
-async def test_a_request_that_people_must_approve_is_held_and_answered_later(
+async def test_a_request_with_an_approval_is_held_and_answered_later(
     platform: Platform, client: PlatformClient
 ) -> None:
     await platform.start(delivery(BY_MANAGER))
@@ -251,7 +251,7 @@ async def test_a_request_that_people_must_approve_is_held_and_answered_later(
     assert (await client.reply(held.value.request_id, timeout=10))["result"] == {"delivered": True}
 
 
-async def test_who_may_approve_says_so_with_the_request(platform: Platform, client: PlatformClient) -> None:
+async def test_an_approver_may_approve_with_the_request(platform: Platform, client: PlatformClient) -> None:
     await platform.start(delivery(BY_MANAGER))
     reply = await client.request("goods.deliver.requested", {}, timeout=10, approve=True)
     assert reply["result"] == {"delivered": True}
@@ -276,7 +276,7 @@ async def test_an_event_is_published_once_by_its_key(platform: Platform, client:
     ("topic", "event_type", "said"),
     [("gossip", "order.lost", "is no topic"), ("notification-events", "notification.human_input", "only the platform")],
 )
-async def test_what_may_not_be_published_is_refused(
+async def test_a_forbidden_publication_is_refused(
     client: PlatformClient, topic: str, event_type: str, said: str
 ) -> None:
     with pytest.raises(LocalProtocolError, match=said):
@@ -284,7 +284,7 @@ async def test_what_may_not_be_published_is_refused(
 
 
 async def test_a_question_is_listed_shown_and_answered_once(platform: Platform, client: PlatformClient) -> None:
-    plan = await client.follow(await asking(platform, client))
+    plan = await client.follow(await waiting_plan(platform, client))
     (question,) = await client.waits()
     assert question == await client.wait(question.wait_id) == await plan.next_wait() == await the_wait(platform)
     invalid = await client.answer(question.wait_id, {"approved": "perhaps"}, decision="approve")
@@ -301,7 +301,7 @@ async def test_a_question_is_listed_shown_and_answered_once(platform: Platform, 
 async def test_a_question_is_found_by_the_beginning_of_its_id_open_or_closed(
     platform: Platform, client: PlatformClient
 ) -> None:
-    await asking(platform, client)
+    await waiting_plan(platform, client)
     question = await the_wait(platform)
     assert await client.find_waits(question.wait_id[:-4]) == [question]
     assert await client.find_waits("nothing") == []
@@ -324,10 +324,10 @@ async def test_a_client_names_its_person(client: PlatformClient) -> None:
     assert (person.tenant_id, person.user_id, person.roles) == ("default", "local", {"operator", "manager"})
 
 
-async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_away(
+async def test_a_question_is_claimed_assigned_shown_to_a_substitute_and_linked(
     platform: Platform, client: PlatformClient
 ) -> None:
-    await asking(platform, client)
+    await waiting_plan(platform, client)
     [question] = await client.waits()
     inbox, people = client.inbox, platform.services.store.part(PEOPLE)
     claim = await inbox.claim(question.wait_id)
@@ -357,16 +357,16 @@ async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_a
         await inbox.make_link("inbox", user_id="zoe")
 
 
-async def test_an_answer_to_a_plan_that_has_ended_is_superseded(platform: Platform, client: PlatformClient) -> None:
-    plan_id = await asking(platform, client)
+async def test_an_answer_to_an_ended_plan_is_superseded(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await waiting_plan(platform, client)
     (question,) = await client.waits()
     await client.cancel(plan_id)
-    await ended(platform, plan_id)
+    await wait_for_end(platform, plan_id)
     assert await client.answer(question.wait_id, {"approved": True}) == "superseded"
 
 
-async def test_an_answer_that_is_none_is_refused(platform: Platform, client: PlatformClient) -> None:
-    await asking(platform, client)
+async def test_an_invalid_answer_is_refused(platform: Platform, client: PlatformClient) -> None:
+    await waiting_plan(platform, client)
     (question,) = await client.waits()
     with pytest.raises(LocalProtocolError):
         await client.answer(question.wait_id, {"approved": {1}})
@@ -392,7 +392,7 @@ async def test_plans_are_listed_the_newest_first(platform: Platform, client: Pla
 
 
 async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platform, client: PlatformClient) -> None:
-    plan_id = await finished(platform, client)
+    plan_id = await finished_plan(platform, client)
     assert await client.plan(plan_id) == await platform.plan(plan_id)
     assert await client.trace(plan_id) == await platform.trace(plan_id)
     assert await client.prompt(plan_id) == await platform.prompt(plan_id)
@@ -408,15 +408,15 @@ async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platfo
     assert await client.events(plan_id=plan_id) == await platform.events(plan_id=plan_id)
 
 
-async def test_what_people_were_asked_is_read_as_it_was_stored(platform: Platform, client: PlatformClient) -> None:
-    plan_id = await asking(platform, client)
+async def test_the_questions_of_a_plan_are_read_as_they_were_stored(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await waiting_plan(platform, client)
     told, stored = await client.plan(plan_id), await platform.plan(plan_id)
     assert told.expectations == stored.expectations and told.steps == stored.steps
     assert told.decisions == stored.decisions and told.limits == stored.limits
 
 
 async def test_the_events_of_a_plan_come_from_its_goal_to_its_end(platform: Platform, client: PlatformClient) -> None:
-    plan = await client.follow(await finished(platform, client))
+    plan = await client.follow(await finished_plan(platform, client))
     async with asyncio.timeout(10):
         came = [event async for event in plan.events()]
     assert came == [row.event for row in (await platform.events(plan_id=plan.plan_id)).events]
@@ -470,8 +470,8 @@ async def test_dead_letters_are_listed_shown_redriven_and_discarded(platform: Pl
     assert await client.dead_letters() == []
 
 
-async def test_what_a_plan_remembers_is_read_and_written(platform: Platform, client: PlatformClient) -> None:
-    plan_id, memory = await asking(platform, client), client.memory
+async def test_the_memory_of_a_plan_is_read_and_written(platform: Platform, client: PlatformClient) -> None:
+    plan_id, memory = await waiting_plan(platform, client), client.memory
     await memory.store("note", {"a": [1, None, "é"]}, plan_id)
     await memory.store("nothing", None, plan_id)
     await memory.store("a/b ?#%..", 7, plan_id)
@@ -494,12 +494,12 @@ async def test_what_a_plan_remembers_is_read_and_written(platform: Platform, cli
 
 
 async def test_a_plan_is_found_by_the_key_of_its_goal(platform: Platform, client: PlatformClient) -> None:
-    plan = await client.follow(await finished(platform, client))
+    plan = await client.follow(await finished_plan(platform, client))
     found = await client.memory.get_plan_by_correlation(plan.goal_id)
     assert found["plan_id"] == plan.plan_id
 
 
-async def test_a_task_and_what_it_asked_for_are_read(platform: Platform, client: PlatformClient) -> None:
+async def test_a_task_and_its_requests_are_read(platform: Platform, client: PlatformClient) -> None:
     worker, groups = Worker("kitchen"), list[str]()
 
     @worker.on_task("meal.requested")
@@ -548,7 +548,7 @@ async def test_an_open_request_is_listed_shown_and_cancelled(platform: Platform,
     assert await client.tracker.requests() == []
 
 
-async def test_requests_of_a_plan_that_nobody_takes_are_told(platform: Platform, client: PlatformClient) -> None:
+async def test_untaken_requests_of_a_plan_are_listed(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([RESERVE, DONE]))
     plan = await client.submit("order.received", ORDER)
     await sleeps(platform, plan.plan_id)
@@ -583,7 +583,7 @@ def bakery(name: str, *capabilities: str) -> Tool:
     return Tool(name, capabilities=capabilities, events_produced=["seen"])
 
 
-async def test_agents_that_meet_any_requirement_are_found(platform: Platform, client: PlatformClient) -> None:
+async def test_agents_with_any_of_the_requirements_are_found(platform: Platform, client: PlatformClient) -> None:
     await platform.start(bakery("baker", "bake"), bakery("chef", "cook", "bake"), stock())
     found = await client.registry.discover(["fly", "bake", "cook"])
     assert [(one.name, one.meets) for one in found] == [("chef", ("bake", "cook")), ("baker", ("bake",))]
@@ -593,7 +593,7 @@ async def test_agents_that_meet_any_requirement_are_found(platform: Platform, cl
     assert (nobody, nobody.unmet) == ([], ("fly",))
 
 
-async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobody_of_a_tenant(
+async def test_a_live_agent_is_not_deregistered_and_a_shared_one_never_by_a_tenant(
     platform: Platform, client: PlatformClient
 ) -> None:
     await platform.start(stock(), Tool("ours", events_produced=["seen"], tenant_id="default"))
@@ -640,14 +640,14 @@ CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_what_is_not_there_is_not_found(client: PlatformClient, call: str) -> None:
+async def test_an_unknown_name_is_not_found_by_any_call(client: PlatformClient, call: str) -> None:
     for name in (NOBODY, "..", "../plans", "a b?c#d%2e"):
         with pytest.raises(NotFound) as raised:
             await CALLS[call](client, name)
         assert type(raised.value) is NotFound
 
 
-async def test_a_platform_with_too_much_to_do_says_so(platform: Platform, client: PlatformClient) -> None:
+async def test_an_overloaded_platform_refuses_new_work(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE]), stock())
     for services in (platform.services, getattr(client, "services", platform.services)):
         force_setattr(services, "max_backlog", 0)
@@ -655,17 +655,17 @@ async def test_a_platform_with_too_much_to_do_says_so(platform: Platform, client
         await client.submit("order.received", ORDER)
 
 
-async def test_a_plan_that_is_not_begun_is_followed(platform: Platform, client: PlatformClient) -> None:
+async def test_a_plan_not_yet_begun_is_followed(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE]), stock())
     plan = await client.submit("order.received", ORDER)
     assert (await client.follow(plan.plan_id)).goal_id == plan.goal_id
     await until(platform, lambda: platform.plans(status="completed"))
 
 
-async def test_a_plan_says_how_it_is_and_is_cancelled_by_who_follows_it(
+async def test_a_followed_plan_shows_its_status_and_is_cancelled_by_its_handle(
     platform: Platform, client: PlatformClient
 ) -> None:
-    plan_id = await asking(platform, client)
+    plan_id = await waiting_plan(platform, client)
     plan = await client.follow(plan_id)
     assert (await plan.status(), (await client.plan(plan_id)).goal_id) == (PlanStatus.PAUSED, plan.goal_id)
     assert await plan.cancel("changed our mind") is True
@@ -674,9 +674,7 @@ async def test_a_plan_says_how_it_is_and_is_cancelled_by_who_follows_it(
     assert (await plan.status(), await plan.cancel()) == (PlanStatus.CANCELLED, False)
 
 
-async def test_questions_are_found_by_the_plan_in_whose_tree_they_are_asked(
-    platform: Platform, client: PlatformClient
-) -> None:
+async def test_questions_are_found_by_a_plan_of_their_tree(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner(lambda question: CHARGE), payments(BY_MANAGER))
     plans = [await client.submit("order.received", ORDER) for _ in range(2)]
     for plan in plans:
@@ -688,7 +686,7 @@ async def test_questions_are_found_by_the_plan_in_whose_tree_they_are_asked(
 
 
 async def test_the_log_is_read_from_its_end_back(platform: Platform, client: PlatformClient) -> None:
-    plan_id = await asking(platform, client)
+    plan_id = await waiting_plan(platform, client)
     for number in range(12):
         await client.publish("business-facts", "told", {"number": number})
     whole = (await client.events(limit=500)).events

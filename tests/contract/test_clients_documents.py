@@ -85,9 +85,7 @@ async def test_create_plan_refuses_an_answer_with_a_name_of_the_platform(
         await client.memory.create_plan("order.received", {}, "notification.human_input")
 
 
-async def test_a_plan_that_is_a_part_of_another_is_cancelled_with_it(
-    platform: Platform, client: PlatformClient
-) -> None:
+async def test_a_child_plan_is_cancelled_with_its_parent(platform: Platform, client: PlatformClient) -> None:
     await platform.start(orders())
     parent = await client.submit("order.received", {"n": 1}, session_id="talk")
     await parent.next_wait(timeout=PATIENCE)

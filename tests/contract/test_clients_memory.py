@@ -1,4 +1,4 @@
-"""What outlives plans, for each way by which a platform is reached."""
+"""Long-term memory, for each way to reach a platform."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -41,7 +41,7 @@ async def test_conditions_of_a_search_are_all_met(client: PlatformClient) -> Non
         assert await memory.search_knowledge(query, owner="bot") == []
 
 
-async def test_what_is_stored_again_takes_the_place_of_what_was(client: PlatformClient) -> None:
+async def test_knowledge_stored_again_replaces_the_earlier_one(client: PlatformClient) -> None:
     memory = client.memory
     await memory.store_knowledge("cats", key="k")
     await memory.store_knowledge("dogs", key="k")
@@ -49,7 +49,9 @@ async def test_what_is_stored_again_takes_the_place_of_what_was(client: Platform
     assert [memo.content for memo in await memory.search_knowledge()] == ["dogs"]
 
 
-async def test_what_is_shared_is_everybodys_to_read(platform: Platform, client: PlatformClient) -> None:
+async def test_shared_knowledge_is_for_all_users_of_the_tenant_to_read(
+    platform: Platform, client: PlatformClient
+) -> None:
     memory = client.memory
     await memory.store_knowledge("cats", key="k", shared=True)
     await memory.store_knowledge("cats", key="k")
@@ -78,7 +80,7 @@ async def test_an_operator_sees_and_steers_anothers_memory(platform: Platform, c
         await ben.search_knowledge("cats", user_id="local")
 
 
-async def test_what_was_said_is_kept_by_agent_the_newest_first(client: PlatformClient) -> None:
+async def test_interactions_are_kept_by_agent_the_newest_first(client: PlatformClient) -> None:
     memory = client.memory
     for n in range(3):
         await memory.log_interaction("bot", "user", f"question {n}", {"n": n})
@@ -120,7 +122,7 @@ REFUSED: dict[str, Callable[[Any], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-async def test_what_cannot_be_meant_is_refused(client: PlatformClient, what: str) -> None:
+async def test_an_invalid_call_of_memory_is_refused(client: PlatformClient, what: str) -> None:
     with pytest.raises(LocalProtocolError):
         await REFUSED[what](client.memory)
     assert await client.memory.search_knowledge() == []

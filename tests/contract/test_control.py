@@ -1,4 +1,4 @@
-"""The control socket of who owns a store: who may open it, what is said over it, and what it outlives."""
+"""The control socket of a store's owner: its access, its calls, and the faults it outlives."""
 
 import asyncio
 import gc
@@ -62,7 +62,7 @@ async def silent(connection: socket.socket) -> None:
 
 @asynccontextmanager
 async def raw_server(path: Path, answer: bytes) -> AsyncIterator[None]:
-    """A peer that reads something, says `answer` and hangs up."""
+    """A peer: reads something, sends `answer` and hangs up."""
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -91,7 +91,7 @@ async def platform(path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture
 async def reports() -> list[object]:
-    """What the event loop is told of errors that nobody caught."""
+    """The reports of uncaught errors to the event loop."""
     told: list[object] = []
     asyncio.get_running_loop().set_exception_handler(
         lambda loop, context: told.append(context.get("exception") or context["message"])
@@ -99,8 +99,8 @@ async def reports() -> list[object]:
     return told
 
 
-def left_behind(path: Path) -> None:
-    """A socket whose owner was killed."""
+def leave_socket(path: Path) -> None:
+    """Leave a socket as a killed owner does."""
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
 
@@ -120,7 +120,7 @@ async def ask(
 
 
 def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> None:
-    """Looked at after every line that runs, under the widest umask."""
+    """The mode is checked after every executed line, under the widest umask."""
     seen: set[int] = set()
 
     def look(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
@@ -145,7 +145,7 @@ def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> No
     assert seen == {0o600}
 
 
-async def test_many_ask_at_once_and_each_gets_its_own_answer(platform: Platform, path: Path) -> None:
+async def test_many_callers_at_once_each_get_their_own_answer(platform: Platform, path: Path) -> None:
     def make(number: int) -> Awaitable[Any]:
         return ask(path, lambda client: client.create_session(f"of {number}"), Person("default", f"user {number}"))
 
@@ -153,7 +153,7 @@ async def test_many_ask_at_once_and_each_gets_its_own_answer(platform: Platform,
     assert [(one.name, one.user_id) for one in made] == [(f"of {n}", f"user {n}") for n in range(30)]
 
 
-async def test_who_calls_is_whom_they_say_and_may_be_the_root(platform: Platform, path: Path) -> None:
+async def test_a_caller_of_the_socket_is_the_named_person_or_the_root(platform: Platform, path: Path) -> None:
     key, _ = new_key("default", "eve", platform.services.clock.now())
     with pytest.raises(Forbidden):
         await ask(path, lambda client: client.keys.add(key), ANN)
@@ -182,7 +182,7 @@ async def test_a_question_is_answered_and_a_plan_cancelled_by_the_routes_of_ever
         await ask(path, lambda client: client.redrive(7))
 
 
-async def test_what_is_over_is_removed_part_by_part(platform: Platform, path: Path) -> None:
+async def test_a_prune_over_the_socket_goes_part_by_part(platform: Platform, path: Path) -> None:
     part = await ask(path, lambda client: client.prune(timedelta(days=2), ["failed", "completed"], batches=3))
     assert (part.plans, part.after) == (0, None)
     with pytest.raises(LocalProtocolError, match="24 hours"):
@@ -190,7 +190,7 @@ async def test_what_is_over_is_removed_part_by_part(platform: Platform, path: Pa
 
 
 @pytest.mark.parametrize("token", [None, "nobody", name_token(ROOT)[:-8], "e30="])
-async def test_a_call_that_names_nobody_is_refused(platform: Platform, path: Path, token: str | None) -> None:
+async def test_a_call_without_a_person_is_refused(platform: Platform, path: Path, token: str | None) -> None:
     async with httpx.AsyncClient(
         transport=httpx.AsyncHTTPTransport(uds=str(path)), base_url="http://localhost"
     ) as http:
@@ -200,7 +200,7 @@ async def test_a_call_that_names_nobody_is_refused(platform: Platform, path: Pat
         assert (await http.get("/v1/plans", headers={"host": "evil.example"})).status_code == 403
 
 
-async def test_an_owner_whom_nobody_asks_loads_nothing_and_listens_all_the_same(path: Path) -> None:
+async def test_an_owner_without_calls_loads_no_server_and_listens_all_the_same(path: Path) -> None:
     program = (
         "import asyncio, sys\n"
         "from soorma_ai import Platform\n"
@@ -215,13 +215,13 @@ async def test_an_owner_whom_nobody_asks_loads_nothing_and_listens_all_the_same(
     assert run.stdout == "[]\n"
 
 
-async def test_a_socket_that_a_killed_owner_left_is_replaced(path: Path) -> None:
-    left_behind(path)
+async def test_the_socket_of_a_killed_owner_is_replaced(path: Path) -> None:
+    leave_socket(path)
     async with Platform(f"sqlite:///{path.with_suffix('')}"):
         assert await ask(path, sessions) == []
 
 
-def test_a_file_that_is_no_socket_is_kept_and_a_directory_must_be_there(path: Path) -> None:
+def test_a_file_in_place_of_the_socket_is_kept_and_a_directory_must_be_there(path: Path) -> None:
     async def start(place: Path) -> None:
         async with listening(place, silent):
             pass
@@ -236,7 +236,7 @@ def test_a_file_that_is_no_socket_is_kept_and_a_directory_must_be_there(path: Pa
 async def test_closing_leaves_the_socket_of_the_next_owner(path: Path) -> None:
     async with listening(path, silent):
         take_away(path)
-        left_behind(path)
+        leave_socket(path)
     assert stat.S_ISSOCK(os.lstat(path).st_mode)
 
 
@@ -288,7 +288,7 @@ def posted(body: bytes, length: int | None = None) -> bytes:
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-async def test_a_request_that_breaks_off_is_not_carried_out(platform: Platform, path: Path) -> None:
+async def test_a_broken_off_request_is_not_carried_out(platform: Platform, path: Path) -> None:
     reader, writer = await asyncio.open_unix_connection(path)
     writer.write(posted(b'{"session_id": "talk"}', 23))
     writer.close()
@@ -297,7 +297,7 @@ async def test_a_request_that_breaks_off_is_not_carried_out(platform: Platform, 
     assert await ask(path, sessions) == []
 
 
-async def test_who_hangs_up_before_the_answer_does_no_harm_and_what_they_asked_is_done(
+async def test_a_client_that_hangs_up_before_the_answer_does_no_harm_and_its_call_is_done(
     platform: Platform, path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, go_on, made, create = asyncio.Event(), asyncio.Event(), asyncio.Event(), SessionService.create_session
@@ -322,10 +322,10 @@ async def test_who_hangs_up_before_the_answer_does_no_harm_and_what_they_asked_i
     assert reports == []
 
 
-async def test_nobody_at_the_socket_or_one_who_dies_in_the_middle_means_the_owner_is_gone(path: Path) -> None:
+async def test_an_absent_or_dying_peer_at_the_socket_means_the_owner_is_gone(path: Path) -> None:
     with pytest.raises(OwnerGone):
         await ask(path, sessions)
-    left_behind(path)
+    leave_socket(path)
     with pytest.raises(OwnerGone, match="look again who owns the file"):
         await ask(path, sessions)
     take_away(path)
@@ -335,7 +335,7 @@ async def test_nobody_at_the_socket_or_one_who_dies_in_the_middle_means_the_owne
                 await ask(path, sessions)
 
 
-async def test_the_socket_of_another_user_is_told_as_that(path: Path) -> None:
+async def test_the_socket_of_another_user_is_refused_with_the_reason(path: Path) -> None:
     async def refused(client: OwnerClient) -> None:
         try:
             raise PermissionError(13, "Permission denied")
@@ -366,7 +366,7 @@ async def test_closing_gives_up_the_requests_in_hand(
 
 
 @pytest.mark.parametrize("said", [b"", b"GET /v1/plans HTTP/1.1\r\n", posted(b'{"se', 22)])
-async def test_closing_waits_for_nobody_who_says_little(path: Path, said: bytes) -> None:
+async def test_closing_waits_for_no_incomplete_request(path: Path, said: bytes) -> None:
     async with Platform(f"sqlite:///{path.with_suffix('')}"):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(said)
@@ -375,7 +375,7 @@ async def test_closing_waits_for_nobody_who_says_little(path: Path, said: bytes)
     writer.close()
 
 
-async def test_closing_ends_a_stream_that_somebody_follows(path: Path) -> None:
+async def test_closing_ends_a_followed_stream(path: Path) -> None:
     async def follow(client: OwnerClient) -> None:
         async for _ in client.events_stream(after=0):
             came.set()
@@ -389,9 +389,7 @@ async def test_closing_ends_a_stream_that_somebody_follows(path: Path) -> None:
         await following
 
 
-async def test_an_owner_that_takes_too_long_is_busy_not_gone(
-    platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_owner_is_busy_not_gone(platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(service: SessionService, **options: Any) -> Any:
         await asyncio.Event().wait()
 
@@ -402,7 +400,7 @@ async def test_an_owner_that_takes_too_long_is_busy_not_gone(
     assert not isinstance(slow.value, OwnerGone)
 
 
-async def test_an_owner_that_does_not_even_listen_keeps_nobody_longer_than_asked(path: Path) -> None:
+async def test_an_owner_that_never_accepts_keeps_a_caller_no_longer_than_its_timeout(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(path))
         deaf.listen()
@@ -410,7 +408,7 @@ async def test_an_owner_that_does_not_even_listen_keeps_nobody_longer_than_asked
             await ask(path, sessions, timeout=0.05)
 
 
-async def test_an_answer_that_nobody_understands_is_an_error(path: Path) -> None:
+async def test_an_unreadable_answer_is_an_error(path: Path) -> None:
     async with raw_server(path, b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\nhello"):
         with pytest.raises(SoormaError, match="none that this version reads"):
             await ask(path, sessions)

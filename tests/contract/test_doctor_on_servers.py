@@ -1,4 +1,4 @@
-"""What `soorma doctor` says of a database and of a broker."""
+"""`soorma doctor` on a database and on a broker."""
 
 import asyncio
 import json
@@ -11,11 +11,11 @@ from soorma_ai import Platform
 from soorma_ai.apps.cli.main import cli
 
 
-def test_the_doctor_says_what_the_servers_are_and_how_far_behind(postgres: Server, nats_server: NatsServer) -> None:
+def test_the_doctor_names_the_servers_and_their_backlog(postgres: Server, nats_server: NatsServer) -> None:
     env = {"SOORMA_STORE_URL": postgres.database(), "SOORMA_BUS_URL": nats_server.namespace_url(), "SOORMA_URL": None}
-    assert found(env)["bus"]["found"].endswith("nothing has used it yet")
+    assert findings_of(env)["bus"]["found"].endswith("nothing has used it yet")
     asyncio.run(be_there(env))
-    findings = found(env)
+    findings = findings_of(env)
     assert findings["bus"]["found"].startswith("nats-server 2.")
     assert findings["bus"]["found"].endswith(", 0 to bring")
     assert ", PostgreSQL 1" in findings["store"]["found"]
@@ -24,7 +24,7 @@ def test_the_doctor_says_what_the_servers_are_and_how_far_behind(postgres: Serve
     assert "store clock" not in findings
 
 
-def found(env: dict[str, str | None]) -> dict[str, dict[str, str]]:
+def findings_of(env: dict[str, str | None]) -> dict[str, dict[str, str]]:
     told = CliRunner().invoke(cli, ["doctor", "--json"], env=env)
     assert told.exit_code == 0, told.output
     return {one["subject"]: one for one in json.loads(told.stdout)["findings"]}

@@ -46,7 +46,7 @@ locks_of_files = pytest.mark.skipif(sys.platform != "linux", reason="only Linux 
 
 @contextmanager
 def another_process(program: str, database: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process and the first line it says."""
+    """Run a program in another process; give it and its first line."""
     process = subprocess.Popen(
         [sys.executable, "-c", program, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -67,13 +67,13 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def far(tmp_path: Path) -> Path:
-    """So deep that its socket's path would be too long."""
+    """A file so deep that its socket's path would be too long."""
     folder = tmp_path / ("d" * 90)
     folder.mkdir()
     return folder / "orders.db"
 
 
-def test_the_refusal_says_who_owns_the_file_and_what_to_do(database: Path) -> None:
+def test_the_refusal_names_the_owner_of_the_file_and_the_cure(database: Path) -> None:
     with another_process(TAKE_AND_STAY, database) as (process, _), pytest.raises(AlreadyOwned) as refused:
         OwnerLock.take(database, purpose="soorma run billing.py")
     message = str(refused.value)
@@ -86,7 +86,7 @@ def test_the_refusal_says_who_owns_the_file_and_what_to_do(database: Path) -> No
     assert "`soorma` commands reach it" in message
 
 
-def test_after_release_the_next_one_takes_it_and_releasing_twice_takes_nothing_from_it(database: Path) -> None:
+def test_a_release_frees_the_file_and_a_second_release_changes_nothing(database: Path) -> None:
     with OwnerLock.take(database, purpose="first") as first:
         assert owner_of(database) == first.info
     assert owner_of(database) is None
@@ -124,7 +124,7 @@ def remove_its_file(database: Path) -> None:
 
 
 @locks_of_files
-def test_whoever_removes_the_lock_file_of_another_process_does_not_become_the_owner(database: Path) -> None:
+def test_removing_the_lock_file_of_another_process_does_not_make_an_owner(database: Path) -> None:
     with another_process(TAKE_AND_STAY, database) as (process, _):
         remove_its_file(database)
         with pytest.raises(
@@ -138,7 +138,7 @@ def test_whoever_removes_the_lock_file_of_another_process_does_not_become_the_ow
 
 
 @locks_of_files
-def test_whoever_removes_the_lock_file_in_its_own_process_does_not_become_the_owner_twice(database: Path) -> None:
+def test_removing_the_lock_file_in_its_own_process_does_not_make_a_second_owner(database: Path) -> None:
     with OwnerLock.take(database, purpose="first"), closing(sqlite3.connect(database)) as store:
         store.execute("PRAGMA journal_mode = WAL")
         store.execute("CREATE TABLE one (n)")
@@ -153,12 +153,12 @@ def test_whoever_removes_the_lock_file_in_its_own_process_does_not_become_the_ow
     OwnerLock.take(database, purpose="third").release()
 
 
-def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_never_owned_file_has_no_owner_and_a_look_leaves_no_trace(tmp_path: Path) -> None:
     assert owner_of(tmp_path / "orders.db") is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_looking_never_keeps_anybody_from_taking(database: Path) -> None:
+def test_a_look_never_keeps_another_from_taking_the_file(database: Path) -> None:
     OwnerLock.take(database, purpose="made").release()
     done = threading.Event()
 
@@ -195,7 +195,7 @@ def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path:
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
 
 
-def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path, database: Path) -> None:
+def test_an_owner_with_a_half_written_file_is_an_owner(tmp_path: Path, database: Path) -> None:
     with OwnerLock.take(database, purpose="first") as owner:
         assert owner.info.socket == tmp_path / "orders.db.sock"
         (tmp_path / "orders.db.owner").write_text('{"pid": 1')
@@ -205,7 +205,7 @@ def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path, database:
             OwnerLock.take(database, purpose="second")
 
 
-def test_where_the_path_is_too_long_the_socket_has_a_private_directory(far: Path, short_temp: Path) -> None:
+def test_a_socket_of_a_too_long_path_has_a_private_directory(far: Path, short_temp: Path) -> None:
     with OwnerLock.take(far, purpose="first") as owner:
         found = owner_of(far)
         assert found and found.socket == owner.info.socket
@@ -222,7 +222,7 @@ def test_where_the_path_is_too_long_the_socket_has_a_private_directory(far: Path
     assert owner_of(far) is None
 
 
-def test_a_directory_that_does_not_exist_is_a_fault_of_the_set_up(tmp_path: Path) -> None:
+def test_a_missing_directory_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="directory does not exist"):
         OwnerLock.take(tmp_path / "nowhere" / "orders.db", purpose="first")
 
@@ -254,14 +254,14 @@ def no_room_for_a_byte() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_disk_that_takes_nothing_is_told_in_our_words_and_leaves_no_owner(database: Path) -> None:
+def test_a_full_disk_is_a_config_error_and_leaves_no_owner(database: Path) -> None:
     with no_room_for_a_byte(), pytest.raises(ConfigError, match=r"orders\.db\.owner.*cannot be written"):
         OwnerLock.take(database, purpose="first")
     assert owner_of(database) is None
     OwnerLock.take(database, purpose="second").release()
 
 
-def test_release_lets_go_even_where_nothing_can_be_written(database: Path) -> None:
+def test_a_release_works_on_a_full_disk(database: Path) -> None:
     taken = OwnerLock.take(database, purpose="first")
     lock = database.with_name("orders.db.owner")
     taken.let_go()

@@ -1,4 +1,4 @@
-"""Transactions of several processes that meet: each is begun, by a connection of its own, before another has ended."""
+"""Concurrent transactions of several processes: each is begun, by a connection of its own, before another has ended."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Generator
@@ -15,18 +15,18 @@ from store_kit import (
     NOW,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     do,
     event,
     expectation,
     find,
-    handed,
+    hold_delivery,
     in_hand,
     in_line,
-    opened,
+    open_store,
     plan,
     reply,
-    running,
+    save_running_plan,
 )
 
 from soorma_ai.adapters.postgres import PostgresStore
@@ -55,21 +55,24 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def stores(url: str) -> AsyncIterator[list[PostgresStore]]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         yield [one, other]
 
 
 @contextmanager
 def under_way(url: str, statement: str = LOCK) -> Generator[None]:
-    """Another process has said this, and not ended its transaction before this is left."""
+    """Run a statement in a transaction of another process, open until the end of the block."""
     with psycopg.connect(url) as other:
         other.execute("SELECT set_config('search_path', 'soorma', true), set_config('soorma.house', 'on', true)")
         other.execute(statement.encode())
         yield
 
 
-async def begun(url: str, *asked: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
-    """Ask for this, each when that before it waits for a lock."""
+async def start_calls(url: str, *asked: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
+    """Start these calls, each once the one before waits for a lock."""
     tasks: list[asyncio.Task[Any]] = []
     for one in asked:
         tasks.append(asyncio.ensure_future(one))
@@ -87,19 +90,19 @@ def _until_waiting(url: str, count: int) -> None:
 async def test_a_claim_waits_for_no_commit(stores: list[PostgresStore], url: str) -> None:
     await in_line(stores[0], "e-1", "e-2")
     with under_way(url):
-        found = [await claimed(store, limit=1) for store in stores]
+        found = [await claim_all(store, limit=1) for store in stores]
     assert [[one.event.id for one in taken] for taken in found] == [["e-1"], ["e-2"]]
 
 
-async def test_a_claim_leaves_to_another_what_that_is_taking(stores: list[PostgresStore], url: str) -> None:
+async def test_a_claim_leaves_deliveries_under_way_to_another(stores: list[PostgresStore], url: str) -> None:
     await in_line(stores[0], "e-1", "e-2")
     with under_way(url, f"{TAKEN} WHERE event_seq = 1"):
-        assert [one.event.id for one in await claimed(stores[0])] == ["e-2"]
-    assert await claimed(stores[1]) == []
+        assert [one.event.id for one in await claim_all(stores[0])] == ["e-2"]
+    assert await claim_all(stores[1]) == []
 
 
 class Meeting(Connection):
-    """Takes what it has seen when the other has seen it too."""
+    """A connection: takes its seen deliveries once the other has seen them, too."""
 
     barrier = Barrier(2, timeout=60)
 
@@ -109,7 +112,7 @@ class Meeting(Connection):
         return super().execute(sql, parameters)
 
 
-class Unlocked(Meeting):
+class WithoutLocks(Meeting):
     taking = ""
 
 
@@ -121,33 +124,35 @@ def _claim(db: Connection) -> list[Delivery]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "taken"), [(Meeting, [1, 2]), (Unlocked, [1, 1])], ids=["as it is", "unlocked rows"])
-async def test_claims_that_look_at_one_moment_take_each_delivery_once(
+@pytest.mark.parametrize(
+    ("kind", "taken"), [(Meeting, [1, 2]), (WithoutLocks, [1, 1])], ids=["as it is", "unlocked rows"]
+)
+async def test_claims_at_the_same_moment_take_each_delivery_once(
     stores: list[PostgresStore], url: str, kind: type[Meeting], taken: list[int]
 ) -> None:
-    """Without the locks on rows this would be seen here."""
+    """Without locks on rows a doubled claim shows here."""
     await in_line(stores[0], "e-1", "e-2")
     loop = asyncio.get_running_loop()
     found = await asyncio.gather(*(asyncio.to_thread(_claim, kind(url, loop)) for _ in range(2)))
     assert sorted(one.seq for each in found for one in each) == taken
 
 
-async def test_a_claim_that_holds_a_call_takes_its_turn(stores: list[PostgresStore], url: str) -> None:
-    """Who spends of that budget meanwhile is not led past its limits."""
+async def test_a_claim_with_a_reserved_call_takes_its_turn(stores: list[PostgresStore], url: str) -> None:
+    """A spend of that budget meanwhile is not led past its limits."""
     await do(stores[0], SavePlan(plan(next_call=CALL), None), Expect(expectation("q-1")))
     await stores[0].queue.arrive([reply("r-1", "q-1")], NOW)
     with under_way(url):
-        (claiming,) = await begun(url, claimed(stores[1], "planner"))
+        (claiming,) = await start_calls(url, claim_all(stores[1], "planner"))
     assert [one.hold for one in await claiming] == [CALL]
     assert await stores[0].plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
-async def test_what_cannot_be_read_is_set_aside_in_its_turn(stores: list[PostgresStore], url: str) -> None:
+async def test_an_unreadable_event_is_set_aside_in_its_turn(stores: list[PostgresStore], url: str) -> None:
     await in_line(stores[0], "e-1", "e-2")
     with under_way(url, "UPDATE event SET rest = '{' WHERE id = 'e-1'"):
         pass
     with under_way(url):
-        (claiming,) = await begun(url, claimed(stores[1]))
+        (claiming,) = await start_calls(url, claim_all(stores[1]))
     assert [one.event.id for one in await claiming] == ["e-2"]
     assert [letter.event.id for letter in await stores[0].part(LETTERS).dead_letters("default", 9)] == ["e-1"]
 
@@ -155,47 +160,45 @@ async def test_what_cannot_be_read_is_set_aside_in_its_turn(stores: list[Postgre
 async def test_a_commit_waits_for_a_claim_that_takes_its_delivery_over(stores: list[PostgresStore], url: str) -> None:
     (held,) = await in_hand(stores[0], "e-1")
     with under_way(url, TAKEN):
-        (committing,) = await begun(url, stores[0].queue.commit(Work(held, Ack(), (Publish(event("e-2")),)), NOW))
+        (committing,) = await start_calls(url, stores[0].queue.commit(Work(held, Ack(), (Publish(event("e-2")),)), NOW))
     with pytest.raises(LeaseLost):
         await committing
     assert await stores[0].events.event("e-2") is None
 
 
-async def test_a_lease_that_is_being_renewed_is_nobody_elses(stores: list[PostgresStore], url: str) -> None:
+async def test_a_lease_under_renewal_is_not_claimed_by_another(stores: list[PostgresStore], url: str) -> None:
     await in_hand(stores[0], "e-1")
     with under_way(url, f"UPDATE inbox SET ready_at = {(NOW + 3 * LEASE).timestamp()}"):
-        assert await claimed(stores[1], now=NOW + LEASE) == []
-    assert await claimed(stores[1], now=NOW + LEASE) == []
+        assert await claim_all(stores[1], now=NOW + LEASE) == []
+    assert await claim_all(stores[1], now=NOW + LEASE) == []
 
 
-async def test_what_a_dead_process_held_is_not_taken_from_who_is_claiming_it(
+async def test_a_delivery_of_a_dead_process_is_not_taken_from_its_claimant(
     stores: list[PostgresStore], url: str
 ) -> None:
     await in_hand(stores[0], "e-1")
     database = stores[0].database
     holder = database.writer.connection.holder
     with under_way(url, TAKEN):
-        (voiding,) = await begun(url, database.write(lambda db: leases.void(db, [holder])))
+        (voiding,) = await start_calls(url, database.write(lambda db: leases.void(db, [holder])))
     assert await voiding == 0
-    assert await claimed(stores[1], now=NOW + LEASE) == []
+    assert await claim_all(stores[1], now=NOW + LEASE) == []
 
 
-async def test_commits_at_once_that_meet_what_one_plan_waits_for_all_arrive_under_one_lease(
-    stores: list[PostgresStore], url: str
-) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as third:
+async def test_concurrent_replies_to_one_plan_all_arrive_under_one_lease(stores: list[PostgresStore], url: str) -> None:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as third:
         await _meet_at_once([*stores, third], url)
 
 
 async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
     hands = [FreeHands(planner=9) for _ in stores]
-    await running(stores[0], *(expectation(f"q-{n}", group_id="join") for n in range(3)))
-    works = [Work(await handed(stores[0]), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in range(3)]
+    await save_running_plan(stores[0], *(expectation(f"q-{n}", group_id="join") for n in range(3)))
+    works = [Work(await hold_delivery(stores[0]), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in range(3)]
     for store, free in zip(stores, hands, strict=True):
         store.deliver(free, LEASE)
     with under_way(url):
         commits = [store.queue.commit(work, NOW) for store, work in zip(stores, works, strict=True)]
-        committing = await begun(url, *commits)
+        committing = await start_calls(url, *commits)
     await asyncio.gather(*committing)
     assert {(await find(stores[0], f"q-{n}")).status for n in range(3)} == {ExpectationStatus.MET}
     assert [one.event.id for free in hands for one in free.held] == ["r-0"]
@@ -203,10 +206,12 @@ async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
 
 
 async def test_commits_at_once_do_not_overspend(stores: list[PostgresStore], url: str) -> None:
-    await running(stores[0])
-    works = [Work(await handed(stores[0]), Ack(), (Spend("plan-1", 2, at_most=3),)) for _ in stores]
+    await save_running_plan(stores[0])
+    works = [Work(await hold_delivery(stores[0]), Ack(), (Spend("plan-1", 2, at_most=3),)) for _ in stores]
     with under_way(url):
-        committing = await begun(url, *(one.queue.commit(work, NOW) for one, work in zip(stores, works, strict=True)))
+        committing = await start_calls(
+            url, *(one.queue.commit(work, NOW) for one, work in zip(stores, works, strict=True))
+        )
     found = await asyncio.gather(*committing, return_exceptions=True)
     assert [type(one) is VersionConflict for one in found] == [False, True]
     assert (await stores[0].plans.read_spent("plan-1")).actions == 2
@@ -216,7 +221,7 @@ async def test_a_commit_that_waits_for_a_registration_sees_it(stores: list[Postg
     one, other = stores
     other.deliver(FreeHands(), LEASE)
     with under_way(url):
-        registering, sending = await begun(
+        registering, sending = await start_calls(
             url,
             one.registry.register([agent("worker", "work.asked")], NOW),
             other.queue.send([event("e-1")], None, NOW),
@@ -225,13 +230,11 @@ async def test_a_commit_that_waits_for_a_registration_sees_it(stores: list[Postg
     assert (await sending).agents == {"worker"}
 
 
-async def test_who_is_being_forgotten_gets_nothing_from_what_was_under_way(
-    stores: list[PostgresStore], url: str
-) -> None:
+async def test_a_user_under_erasure_gets_no_event_already_under_way(stores: list[PostgresStore], url: str) -> None:
     one, other = stores
     sent = event("e-1").model_copy(update={"user_id": "ann"})
     with under_way(url):
-        forgetting, sending = await begun(
+        forgetting, sending = await start_calls(
             url, one.part(UPKEEP).begin_forgetting("default", "ann", NOW), other.queue.send([sent], None, NOW)
         )
     await forgetting
@@ -240,12 +243,10 @@ async def test_who_is_being_forgotten_gets_nothing_from_what_was_under_way(
     assert await one.events.event("e-1") is None
 
 
-async def test_of_what_is_committed_together_that_which_fails_fails_alone(
-    stores: list[PostgresStore], url: str
-) -> None:
-    """Nothing is made to go back to before one has failed."""
-    await running(stores[0])
-    first, second, third = [await handed(stores[0]) for _ in range(3)]
+async def test_a_failing_commit_of_a_group_fails_alone(stores: list[PostgresStore], url: str) -> None:
+    """No savepoint is made before one has failed."""
+    await save_running_plan(stores[0])
+    first, second, third = [await hold_delivery(stores[0]) for _ in range(3)]
     works = [
         Work(first, Ack(), (Publish(event("e-1", "nobody.asked")),)),
         Work(second, Ack(), (Publish(event("e-2", "nobody.asked")), Spend("plan-1", 1, at_most=0))),
@@ -253,7 +254,7 @@ async def test_of_what_is_committed_together_that_which_fails_fails_alone(
         Work(replace(third, fence=9), Ack(), ()),
     ]
     with under_way(url):
-        waiting = await begun(url, stores[0].queue.commit(works[0], NOW))
+        waiting = await start_calls(url, stores[0].queue.commit(works[0], NOW))
         waiting += [asyncio.ensure_future(stores[0].queue.commit(work, NOW)) for work in works[1:]]
     found = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(one) for one in found[1::2]] == [VersionConflict, LeaseLost]

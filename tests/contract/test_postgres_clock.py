@@ -1,4 +1,4 @@
-"""A host whose clock is wrong writes down moments of the database's."""
+"""A host with a wrong clock writes moments of the database's clock."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ HOUR = 3600
 
 
 def moments_of(url: str, hours: int) -> dict[str, float]:
-    """Seconds from now, by the database, to what a host writes whose clock is that far ahead."""
+    """Return the seconds from now, by the database, to the moments written by a host that far ahead."""
     host = subprocess.Popen([sys.executable, "-c", WRONG, url, str(hours)], stdout=subprocess.PIPE, text=True)
     try:
         assert host.stdout is not None

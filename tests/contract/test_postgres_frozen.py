@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from postgres_server import Server
-from store_kit import NOW, event, opened
+from store_kit import NOW, event, open_store
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore, database, limits
@@ -26,7 +26,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def store(postgres: Server) -> AsyncIterator[PostgresStore]:
-    async with opened(PostgresStore(postgres.empty(), ALL_FEATURES, statement_timeout=LIMIT)) as one:
+    async with open_store(PostgresStore(postgres.empty(), ALL_FEATURES, statement_timeout=LIMIT)) as one:
         yield one
 
 
@@ -54,7 +54,7 @@ async def test_a_read_of_a_frozen_server_is_given_up_and_the_store_goes_on_with_
     assert not await is_kept(store, "none")
 
 
-async def test_a_commit_without_an_answer_says_that_nobody_knows_and_the_same_event_is_stored_once(
+async def test_a_commit_without_an_answer_has_an_unknown_end_and_its_event_is_stored_once(
     postgres: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = store.database.writer
@@ -75,7 +75,7 @@ async def test_a_commit_without_an_answer_says_that_nobody_knows_and_the_same_ev
     assert [row.event.id for row in await store.events.events()].count("told") == 1
 
 
-async def test_what_was_cancelled_while_the_server_stood_still_is_not_stored_later(
+async def test_an_event_cancelled_while_the_server_stood_still_is_not_stored_later(
     postgres: Server, store: PostgresStore
 ) -> None:
     with postgres.frozen():
@@ -90,7 +90,7 @@ async def test_what_was_cancelled_while_the_server_stood_still_is_not_stored_lat
     assert not await is_kept(store, "second")
 
 
-async def test_the_server_ends_by_itself_a_statement_that_takes_too_long(store: PostgresStore) -> None:
+async def test_the_server_ends_a_too_long_statement_by_itself(store: PostgresStore) -> None:
     def take_long(db: Connection) -> None:
         db.execute("SELECT pg_sleep(60)")
 

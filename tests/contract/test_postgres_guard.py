@@ -1,5 +1,5 @@
-"""Row-level security: what raw clients see that hold a tenant's credentials, or a user's, and what a statement of the
-store finds that forgets the tenant."""
+"""Row-level security: the rows seen by raw clients with a tenant's or a user's credentials, and by a statement of the
+store without its tenant."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from postgres_server import OWNER, SERVING, Server, as_role
 from psycopg import errors, sql
-from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, opened, plan, step, wait
+from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, open_store, plan, step, wait
 
 from soorma_ai.adapters.postgres import PostgresStore, row_level_security
 from soorma_ai.adapters.postgres.connection import connect
@@ -34,8 +34,8 @@ from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.schema import statements
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
-# Roles of raw clients, by what each was admitted to. All is granted to those of tenants, and to those of users what
-# they may see at all: policies hold, whatever is granted.
+# Roles of raw clients, by the tenant or user of their admission. Roles of tenants have all grants, roles of users those
+# on their tables: policies hold under any grant.
 TENANTS = {"raw_a": "a", "raw_b": "b"}
 USERS = {"raw_ann": ("a", "ann"), "raw_bob": ("a", "bob")}
 WORDS = (table for index in ALL_FEATURES.text_indexes for table in word_tables(index))
@@ -44,7 +44,7 @@ ALL_TABLES = (*row_level_security.TABLES, *ALL_FEATURES.tables, *WORDS)
 NOBODYS = {"meta", "store", "memo_total", "access"}
 GUARDED = {table.name: table for table in ALL_TABLES}
 OF_USERS = ("plan", "expectation", "session")
-# Tables of which each tenant has a row here.
+# Tables with a row of each tenant here.
 FILLED = (
     *("event", "inbox", "timer", "expectation", "wait_key", "untaken", "plan", "step", "plan_value", "memory"),
     *("journal", "budget", "audit", "cancellation"),
@@ -53,8 +53,8 @@ THEIRS = sql.SQL("SELECT * FROM {} WHERE {} = 'b' LIMIT 1")
 
 
 @contextmanager
-def connected(url: str, role: str) -> Generator[psycopg.Connection]:
-    """A client of libpq, which says of itself what it likes."""
+def connect_as(url: str, role: str) -> Generator[psycopg.Connection]:
+    """A client of libpq, with any claim about itself."""
     with psycopg.connect(as_role(url, role), autocommit=True) as raw:
         raw.execute(
             "SELECT set_config('search_path', 'soorma', false), set_config('soorma.tenant', 'b', false), "
@@ -66,7 +66,7 @@ def connected(url: str, role: str) -> Generator[psycopg.Connection]:
 @pytest.fixture(scope="module")
 def url(postgres: Server) -> str:
     made = postgres.database()
-    with connected(made, OWNER) as owner:
+    with connect_as(made, OWNER) as owner:
         for role in (*TENANTS, *USERS):
             owner.execute(f"CREATE ROLE {role} LOGIN".encode())
             tenant, user = USERS.get(role) or (TENANTS[role], None)
@@ -78,9 +78,9 @@ def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[PostgresStore]:
-    with connected(url, OWNER) as owner:
+    with connect_as(url, OWNER) as owner:
         is_new = owner.execute("SELECT count(*) FROM plan").fetchone() == (0,)
-    async with opened(PostgresStore(url, ALL_FEATURES)) as made:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as made:
         if is_new:
             made.deliver(FreeHands(), LEASE)
             await made.registry.register([agent("worker", "work.asked"), agent("theirs", tenant="b")], NOW)
@@ -90,8 +90,8 @@ async def store(url: str) -> AsyncIterator[PostgresStore]:
 
 
 async def fill(store: PostgresStore, tenant: str, user: str) -> None:
-    """A plan that waits for a person and a reply, with its step, value, memory and journal; a request in the inbox, and
-    one that nobody takes; a goal that was called off, and what somebody changed."""
+    """Make a plan with a question and a request, its step, value, memory and journal; a request in the inbox, and an
+    untaken one; a cancelled goal, and an audit row."""
     name = f"plan-{tenant}"
     made = plan(name, tenant=tenant)
     own: dict[str, Any] = {"tenant_id": tenant, "plan_id": name, "root_plan_id": name, "user_id": user}
@@ -112,7 +112,7 @@ async def fill(store: PostgresStore, tenant: str, user: str) -> None:
     await store.plans.settle(Settlement(charge, charge, entry(plan_id=name, cause=f"work-{tenant}")), delivery)
     await store.audit.record(AuditEntry(tenant, user, None, "submit", name, NOW, "done"))
     await store.queue.send([event(f"goal-{tenant}", "goal.given", tenant=tenant)], None, NOW)
-    with connected(store_url(store), OWNER) as owner:
+    with connect_as(store_url(store), OWNER) as owner:
         owner.execute("INSERT INTO cancellation (plan_id, reason) VALUES (%s, 'no')", (name,))
 
 
@@ -131,22 +131,22 @@ def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
     return [tenant for (tenant,) in raw.execute(seen).fetchall()]
 
 
-async def test_who_holds_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
+async def test_a_client_with_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
     for role, tenant in TENANTS.items():
-        with connected(url, role) as raw:
+        with connect_as(url, role) as raw:
             seen = {table: tenants_in(raw, table) for table in GUARDED}
         assert {one for found in seen.values() for one in found} <= {tenant, None, ""}, seen
         assert {table: seen[table] for table in FILLED} == {table: [tenant] for table in FILLED}
-    with connected(url, "raw_a") as raw:
+    with connect_as(url, "raw_a") as raw:
         assert raw.execute("SELECT agent FROM agent WHERE tenant IS NOT NULL").fetchall() == []
 
 
 @pytest.mark.parametrize("table", FILLED)
-async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
+async def test_rows_of_another_tenant_are_neither_counted_locked_nor_written(
     store: PostgresStore, url: str, table: str
 ) -> None:
     named, whose = sql.Identifier(table), column_of(table)
-    with connected(url, OWNER) as owner, connected(url, "raw_a") as raw:
+    with connect_as(url, OWNER) as owner, connect_as(url, "raw_a") as raw:
         row = columns_of(owner, table)
         theirs = sql.SQL("FROM {} WHERE {} = 'b'").format(named, whose)
         (all_of_them,) = owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() or (0,)
@@ -156,7 +156,7 @@ async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
         assert raw.execute(sql.SQL("DELETE {}").format(theirs)).rowcount == 0
         given = sql.SQL("UPDATE {} SET {} = {} WHERE {} = 'b'").format(named, whose, whose, whose)
         assert raw.execute(given).rowcount == 0
-        # What is theirs to the letter is not put beside it, nor what is one's own given to them.
+        # A copy of their row is not inserted beside it, nor an own row given to them.
         columns = sql.SQL(", ").join(map(sql.Identifier, row))
         values = sql.SQL(", ").join(sql.Placeholder() * len(row))
         with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
@@ -168,15 +168,15 @@ async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
 
 
 def columns_of(owner: psycopg.Connection, table: str) -> dict[str, object]:
-    """Return a row of the other tenant, without what the database numbers by itself."""
+    """Return a row of the other tenant, without the columns numbered by the database."""
     found = owner.execute(THEIRS.format(sql.Identifier(table), column_of(table)))
     names = [column.name for column in found.description or ()]
     row: Sequence[object] = found.fetchone() or ()
     return {name: value for name, value in zip(names, row, strict=True) if name not in ("seq", "rowid")}
 
 
-async def test_what_a_row_belongs_to_says_whose_it_is_and_not_who_writes_it(store: PostgresStore, url: str) -> None:
-    with connected(url, "raw_a") as raw:
+async def test_a_row_has_the_tenant_of_its_parent_and_not_of_its_writer(store: PostgresStore, url: str) -> None:
+    with connect_as(url, "raw_a") as raw:
         for statement in (
             "INSERT INTO step (plan_id, ordinal, rest, whose) VALUES ('plan-b', 99, '{}', 'a')",
             "INSERT INTO plan_value (plan_id, kind, key, body, whose) VALUES ('plan-b', 'state', 'x', '1', 'a')",
@@ -187,11 +187,11 @@ async def test_what_a_row_belongs_to_says_whose_it_is_and_not_who_writes_it(stor
                 raw.execute(statement.encode())
 
 
-async def test_who_holds_a_users_credentials_sees_what_is_theirs_alone(store: PostgresStore, url: str) -> None:
-    with connected(url, "raw_ann") as raw:
+async def test_a_client_with_a_users_credentials_sees_the_users_rows_alone(store: PostgresStore, url: str) -> None:
+    with connect_as(url, "raw_ann") as raw:
         assert raw.execute("SELECT plan_id FROM plan").fetchall() == [("plan-a",)]
         assert sorted(raw.execute("SELECT id FROM expectation").fetchall()) == [("q-a",), ("wait-a",)]
-    with connected(url, "raw_bob") as raw:
+    with connect_as(url, "raw_bob") as raw:
         assert [raw.execute(f"SELECT count(*) FROM {one}".encode()).fetchone() for one in OF_USERS] == [(0,)] * 3
         assert raw.execute("UPDATE plan SET status = 'cancelled'").rowcount == 0
         assert raw.execute("SELECT 1 FROM plan FOR UPDATE").fetchall() == []
@@ -200,17 +200,17 @@ async def test_who_holds_a_users_credentials_sees_what_is_theirs_alone(store: Po
                 raw.execute(f"SELECT 1 FROM {table}".encode())
 
 
-async def test_whose_a_memo_is_says_its_shelf_and_no_users_credentials_reach_memos(
+async def test_a_memo_has_the_tenant_of_its_shelf_and_no_users_credentials_reach_memos(
     store: PostgresStore, url: str
 ) -> None:
     people = [("a", "ann"), ("a", "bob"), ("b", "bea")]
     shelves = [Shelf(tenant, MemoKind.KNOWLEDGE, user) for tenant, user in people]
     await do(store, *(keep(make_memo(shelf, "k", f"said {shelf.user_id}", "bot", NOW, About())) for shelf in shelves))
-    with connected(url, "raw_a") as raw:
+    with connect_as(url, "raw_a") as raw:
         assert users_of_memos(raw) == {"ann", "bob"}, "a tenant's role reads for all its users"
         assert raw.execute("SELECT DISTINCT whose FROM memo_word").fetchall() == [("a",)]
     assert await store.database.read(users_of_memos, TenantScope("a", "ann")) == {"ann"}
-    with connected(url, "raw_ann") as raw:
+    with connect_as(url, "raw_ann") as raw:
         for table in ("shelf", "memo", "memo_word", "memo_length", "memo_signs", "memo_numbers"):
             with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
                 raw.execute(f"SELECT 1 FROM {table}".encode())
@@ -221,15 +221,15 @@ def users_of_memos(db: Reader | psycopg.Connection) -> set[str]:
 
 
 def all_plans(db: Reader) -> set[str]:
-    """Forget to ask for the tenant's."""
+    """Read plans without a condition on the tenant."""
     return {plan_id for (plan_id,) in db.execute("SELECT plan_id FROM plan").fetchall()}
 
 
-async def test_a_statement_that_forgets_the_tenant_finds_what_is_the_tenants(store: PostgresStore) -> None:
-    assert await store.database.read(all_plans) == {"plan-a", "plan-b"}, "the house sees all"
+async def test_a_statement_without_a_tenant_finds_the_rows_of_its_scope(store: PostgresStore) -> None:
+    assert await store.database.read(all_plans) == {"plan-a", "plan-b"}, "the store itself sees all"
     assert await store.database.read(all_plans, TenantScope("a")) == {"plan-a"}
     assert await store.database.read(all_plans, TenantScope("a", "bob")) == set()
-    assert await store.database.read(all_plans, TenantScope(None)) == set(), "who is nobody sees nothing"
+    assert await store.database.read(all_plans, TenantScope(None)) == set(), "a scope without a tenant sees nothing"
     assert await store.database.read(all_plans, TenantScope("' OR true --")) == set()
     scoped = store.within("a").plans
     assert await scoped.plan("plan-b") is None
@@ -239,7 +239,7 @@ async def test_a_statement_that_forgets_the_tenant_finds_what_is_the_tenants(sto
     assert [one.plan_id for one in found] == ["plan-a"]
 
 
-async def test_of_a_group_each_operation_is_done_in_the_name_of_its_own(store: PostgresStore) -> None:
+async def test_each_operation_of_a_group_runs_in_its_own_scope(store: PostgresStore) -> None:
     def touch(db: Reader) -> int:
         return db.execute("UPDATE plan SET version = version").rowcount
 
@@ -261,46 +261,46 @@ async def test_of_a_group_each_operation_is_done_in_the_name_of_its_own(store: P
     assert [type(one) for one in failed] == [RuntimeError, RuntimeError]
 
 
-async def test_each_table_is_guarded_or_holds_nobodys_rows(url: str) -> None:
+async def test_each_table_is_guarded_or_holds_no_rows_of_tenants(url: str) -> None:
     guarded = """
         SELECT relname, relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
         FROM pg_class WHERE relnamespace = 'soorma'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
     """
-    with connected(url, OWNER) as owner:
+    with connect_as(url, OWNER) as owner:
         found = dict(owner.execute(guarded).fetchall())
     assert {table for table, is_guarded in found.items() if not is_guarded} == NOBODYS, "police() is missing"
     assert set(found) == {*GUARDED, *NOBODYS}
 
 
-async def test_a_role_that_rows_are_not_kept_from_is_told_at_the_start(
+async def test_a_role_beyond_row_level_security_is_logged_at_the_start(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "soorma_ai.store"):
-        async with opened(PostgresStore(url, ALL_FEATURES)):
+        async with open_store(PostgresStore(url, ALL_FEATURES)):
             assert caplog.messages == []
-        async with opened(PostgresStore(as_role(url, OWNER), ALL_FEATURES)):
+        async with open_store(PostgresStore(as_role(url, OWNER), ALL_FEATURES)):
             (told,) = caplog.messages
     assert told.startswith("row-level security is not in force, because role 'postgres' is a superuser: let another")
 
 
 @pytest.mark.parametrize("role", [*TENANTS, *USERS])
-async def test_a_role_that_may_not_serve_serves_nothing(url: str, role: str) -> None:
+async def test_a_role_without_admission_serves_nothing(url: str, role: str) -> None:
     with pytest.raises(ConfigError, match="admit"):
         await PostgresStore(as_role(url, role), ALL_FEATURES).open(NOW)
 
 
-def test_a_role_that_could_look_past_policies_is_not_admitted(url: str) -> None:
-    with connected(url, OWNER) as owner:
+def test_a_role_able_to_bypass_policies_is_not_admitted(url: str) -> None:
+    with connect_as(url, OWNER) as owner:
         for role, told in ((OWNER, "bypasses row-level security"), ("raw_all", "bypasses row-level security")):
             if role == "raw_all":
                 owner.execute("CREATE ROLE raw_all LOGIN BYPASSRLS")
             with pytest.raises(errors.RaiseException, match=told):
                 owner.execute("SELECT admit(%s)", (role,))
-    with connected(url, "raw_a") as raw, pytest.raises(errors.InsufficientPrivilege):
+    with connect_as(url, "raw_a") as raw, pytest.raises(errors.InsufficientPrivilege):
         raw.execute("SELECT admit('raw_a')")
 
 
-async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(postgres: Server) -> None:
+async def test_an_older_database_is_guarded_after_its_upgrade(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE from_before")
     url = postgres.url("from_before")
     new = {
@@ -326,7 +326,7 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
         owner.execute(f"SELECT admit('{SERVING}')".encode())
         for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
             assert tenants_in(owner, table) == ["b"]
-    async with opened(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
+    async with open_store(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
         assert await store.database.read(all_plans, TenantScope("b")) == {"p"}
         assert await store.database.read(all_plans, TenantScope("a")) == set()
 

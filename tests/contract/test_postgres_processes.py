@@ -15,17 +15,17 @@ from store_kit import (
     NOW,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     do,
     event,
     expectation,
-    handed,
+    hold_delivery,
     in_line,
     later,
-    opened,
+    open_store,
     planner,
     reply,
-    running,
+    save_running_plan,
 )
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
@@ -51,12 +51,15 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def both(url: str) -> AsyncIterator[Pair]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         yield one, other
 
 
 def cut(url: str) -> None:
-    """End all connections to the database, as a server does that restarts."""
+    """End all connections to the database, like a restart of its server."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -64,8 +67,8 @@ def cut(url: str) -> None:
         )
 
 
-def until_somebody_waits(url: str) -> None:
-    """Return when somebody waits for a lock."""
+def until_a_transaction_waits(url: str) -> None:
+    """Return when a transaction waits for a lock."""
     with psycopg.connect(url, autocommit=True) as looking:
         while looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
             pass
@@ -77,10 +80,10 @@ async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(bo
     await other.queue.send([event("before")], None, NOW)
     await one.registry.register([agent("worker", "work.asked")], NOW)
     assert (await other.queue.send([event("after")], None, NOW)).agents == {"worker"}
-    assert [found.event.id for found in await claimed(one)] == ["after"]
+    assert [found.event.id for found in await claim_all(one)] == ["after"]
 
 
-async def test_what_is_registered_is_put_together_once_for_each_change_by_anybody(both: Pair) -> None:
+async def test_the_registry_is_put_together_once_for_each_change_by_any_process(both: Pair) -> None:
     one, other = both
     await other.registry.register([planner("b", "goal.first")], NOW)
     first = await one.registry.all_events("default")
@@ -89,13 +92,13 @@ async def test_what_is_registered_is_put_together_once_for_each_change_by_anybod
     with pytest.raises(LeaseLost):
         await other.queue.begin(Delivery(99, "b", "b", event("none"), 1, 1))
     assert await one.registry.all_events("default") is first
-    # It is the first revision again, and says something else.
+    # It is the first revision again, with other content.
     await other.registry.deregister("b", later(3600))
     await other.registry.register([planner("b", "goal.second")], later(3600))
     assert [known.definition.event_name for known in await one.registry.all_events("default")] == ["goal.second"]
 
 
-async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair) -> None:
+async def test_parts_of_prompts_are_known_until_a_process_removes_some(both: Pair) -> None:
     one, other = both
     await do(one)
     known = one.database.writer.connection
@@ -110,8 +113,8 @@ async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair
     assert not known.has_part(("", "default", "digest"), 3.0)
 
 
-class Asked(asyncio.SelectorEventLoop):
-    """One that is busy for ever, and counts what it was asked."""
+class BusyLoop(asyncio.SelectorEventLoop):
+    """An event loop: busy for ever, counts its calls."""
 
     count = 0
 
@@ -119,25 +122,25 @@ class Asked(asyncio.SelectorEventLoop):
         self.count += 1
 
 
-def test_a_loop_that_is_busy_is_asked_for_a_hand_once_in_a_transaction() -> None:
-    with closing(Asked()) as loop:
+def test_a_busy_loop_is_asked_for_a_hand_once_in_a_transaction() -> None:
+    with closing(BusyLoop()) as loop:
         writing = Connection("postgresql://nobody/none", loop)
         writing.hands = FreeHands(worker=9)
         assert [writing.take_hand("worker") for _ in range(50)] == [False] * 50
         assert loop.count == 1
 
 
-async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(url: str) -> None:
+async def test_operations_during_the_wait_for_the_lock_share_its_commit(url: str) -> None:
     commits: list[str] = []
     store = PostgresStore(url, ALL_FEATURES)
     store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
-    async with opened(store):
+    async with open_store(store):
         commits.clear()
         with psycopg.connect(url) as other:
             other.execute("SET search_path = soorma")
             other.execute(LOCK.encode())
             sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
-            await asyncio.to_thread(until_somebody_waits, url)
+            await asyncio.to_thread(until_a_transaction_waits, url)
             sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
             await asyncio.sleep(0)
             assert commits == []
@@ -146,11 +149,11 @@ async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(
 
 
 async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:
-    await running(both[0], *(expectation(f"q-{n}") for n in range(6)))
+    await save_running_plan(both[0], *(expectation(f"q-{n}") for n in range(6)))
     await both[0].queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(6)], NOW)
     seen: list[str] = []
     for _ in range(6):
-        found = await asyncio.gather(*(claimed(store, "planner") for store in (*both, *both)))
+        found = await asyncio.gather(*(claim_all(store, "planner") for store in (*both, *both)))
         ((store, delivery),) = [
             (store, one) for store, taken in zip((*both, *both), found, strict=True) for one in taken
         ]
@@ -159,10 +162,10 @@ async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:
     assert seen == [f"r-{n}" for n in range(6)]
 
 
-async def test_two_commits_that_put_for_one_owner_at_once_make_one_lease(both: Pair) -> None:
+async def test_two_concurrent_commits_for_one_owner_make_one_lease(both: Pair) -> None:
     one, other = both
-    await running(one, expectation("q-1"), expectation("q-2"))
-    works = [Work(await handed(one), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in (1, 2)]
+    await save_running_plan(one, expectation("q-1"), expectation("q-2"))
+    works = [Work(await hold_delivery(one), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in (1, 2)]
     hands = FreeHands(planner=9), FreeHands(planner=9)
     for store, free in zip(both, hands, strict=True):
         store.deliver(free, LEASE)
@@ -171,7 +174,7 @@ async def test_two_commits_that_put_for_one_owner_at_once_make_one_lease(both: P
     assert await one.queue.count_pending("planner", "plan-1") == 2
 
 
-async def test_a_reader_by_cursor_misses_nothing_that_commits_late(both: Pair) -> None:
+async def test_a_reader_by_cursor_misses_no_late_commit(both: Pair) -> None:
     wanted = {f"e-{store}-{n}" for store in (0, 1) for n in range(40)}
     sending = asyncio.gather(
         *(both[store].queue.send([event(f"e-{store}-{n}")], None, NOW) for n in range(40) for store in (0, 1))
@@ -186,60 +189,60 @@ async def test_a_reader_by_cursor_misses_nothing_that_commits_late(both: Pair) -
     assert (set(seen), len(seen)) == (wanted, len(wanted))
 
 
-async def test_who_starts_beside_others_takes_nothing_from_them(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
+async def test_a_process_started_beside_others_takes_nothing_from_them(url: str) -> None:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
-        (held,) = await claimed(one)
-        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
-            assert await claimed(other) == []
+        (held,) = await claim_all(one)
+        async with open_store(PostgresStore(url, ALL_FEATURES)) as other:
+            assert await claim_all(other) == []
             await other.registry.leave(["worker"])
             assert [row.live for row in await one.registry.agents(NOW)] == [True], "the other has an instance of it"
         await one.queue.commit(Work(held, Ack(), ()), NOW)
 
 
-async def test_a_connection_that_is_lost_is_a_pause(both: Pair, url: str) -> None:
+async def test_a_lost_connection_is_a_pause(both: Pair, url: str) -> None:
     one, other = both
     await in_line(one, "e-1")
     cut(url)
     await one.queue.arrive([event("e-2")], NOW)
-    assert [found.event.id for found in await claimed(other)] == ["e-1", "e-2"]
+    assert [found.event.id for found in await claim_all(other)] == ["e-1", "e-2"]
     assert await one.plans.plan("none") is None
     await do(one, Publish(event("e-3", "nobody.asked")))
     assert await other.events.event("e-3") is not None
 
 
-async def test_who_starts_while_another_has_lost_its_connections_takes_nothing_from_it(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
+async def test_a_process_started_beside_a_disconnected_one_takes_nothing_from_it(url: str) -> None:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
-        (held,) = await claimed(one)
+        (held,) = await claim_all(one)
         cut(url)
-        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
-            assert await claimed(other) == []
+        async with open_store(PostgresStore(url, ALL_FEATURES)) as other:
+            assert await claim_all(other) == []
             assert await one.queue.renew([held], NOW + 2 * LEASE) == [held]
             await one.queue.commit(Work(held, Ack(), ()), NOW)
-            assert await claimed(other, now=NOW + 2 * LEASE) == []
+            assert await claim_all(other, now=NOW + 2 * LEASE) == []
 
 
-async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_for_a_while(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES, absence=timedelta(milliseconds=50))) as living:
+async def test_deliveries_of_a_process_not_seen_for_a_while_are_free(url: str) -> None:
+    async with open_store(PostgresStore(url, ALL_FEATURES, absence=timedelta(milliseconds=50))) as living:
         freed = asyncio.Event()
         living.notify(lambda is_leaving: None, lambda arrival: freed.set())
         await in_line(living, "e-1", "e-2", "e-3")
         (lent,) = await living.part(LEASES).lend("worker", NOW, LEASE, 1)
-        (held,) = await claimed(living, limit=1)
-        assert await claimed(living, limit=1)
+        (held,) = await claim_all(living, limit=1)
+        assert await claim_all(living, limit=1)
         with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
             connection.execute("UPDATE soorma.inbox SET holder = 1 WHERE event_seq = 3")
         freed.clear()
         async with asyncio.timeout(20):
             await freed.wait()
-        (again,) = await claimed(living)
+        (again,) = await claim_all(living)
         assert (again.event.id, again.attempt) == ("e-3", 2)
         assert await living.queue.renew([lent, held], NOW + LEASE) == [lent, held]
 
 
 @pytest.mark.parametrize("crashes", [0, 1])
-async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_else_happens(
+async def test_deliveries_of_a_dead_process_are_handled_though_nothing_else_happens(
     url: str, crashes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stores, "PostgresStore", partial(PostgresStore, absence=timedelta(milliseconds=50)))
@@ -249,7 +252,7 @@ async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_el
     async def work(request: InvocationContext, context: PlatformContext) -> None:
         handled.set()
 
-    async with opened(PostgresStore(url, ALL_FEATURES)) as dead:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as dead:
         await in_line(dead, "e-1")
         assert await dead.queue.claim("worker", SystemClock().now(), timedelta(hours=1), 1)
         async with Platform(url) as living:
@@ -260,11 +263,14 @@ async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_el
                 await handled.wait()
 
 
-async def test_what_belongs_to_a_dead_process_is_claimed_again_when_its_lease_is_over(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+async def test_a_delivery_of_a_dead_process_is_claimed_again_after_its_lease(url: str) -> None:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         await in_line(one, "e-1")
-        assert await claimed(one)
-        (again,) = await claimed(other, now=NOW + LEASE)
+        assert await claim_all(one)
+        (again,) = await claim_all(other, now=NOW + LEASE)
         assert (again.event.id, again.attempt) == ("e-1", 2)
 
 
@@ -292,7 +298,7 @@ async def test_two_platforms_share_the_work_of_one_database(url: str) -> None:
     ],
     ids=["nobody is there", "an option that is none", "a password that is not encoded"],
 )
-async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> None:
+async def test_an_unusable_server_is_refused_with_the_reason(given: str, told: str) -> None:
     with pytest.raises((ConfigError, StoreUnavailable), match=told) as refused:
         await PostgresStore(given, ALL_FEATURES).open(NOW)
     assert "s3cret" not in str(refused.value)

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
+from store_kit import NOW, claim_all, do, in_hand, open_store, plan, save_running_plan, step
 
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -37,9 +37,9 @@ except ConfigError as error:
 
 @pytest.fixture
 async def source(tmp_path: Path) -> Path:
-    """Left by an owner that closed it."""
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
-        await running(store)
+    """A store closed by its owner."""
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        await save_running_plan(store)
     return tmp_path / "store.db"
 
 
@@ -69,19 +69,19 @@ def test_a_backup_is_the_store_again_and_only_its_user_can_read_it(source: Path,
     assert dump(place / "copy.db") == dump(source)
 
 
-async def test_what_only_the_log_holds_is_in_the_backup_where_a_lease_is_nobodys(tmp_path: Path, place: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
-        await running(store)
+async def test_a_backup_holds_the_rows_of_the_log_and_its_leases_are_void(tmp_path: Path, place: Path) -> None:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        await save_running_plan(store)
         (held,) = await in_hand(store, "e-1")
         assert (tmp_path / "store.db-wal").stat().st_size > 0
         back_up(tmp_path / "store.db", place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES)) as copy:
+    async with open_store(SqliteStore(place / "copy.db", ALL_FEATURES)) as copy:
         assert await copy.plans.plan("plan-1") == plan()
-        (again,) = await claimed(copy)
+        (again,) = await claim_all(copy)
         assert (again.event.id, again.attempt) == (held.event.id, 2)
 
 
-async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobody_waiting(
+async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_do_not_block_it(
     tmp_path: Path, place: Path
 ) -> None:
     store = SqliteStore(tmp_path / "store.db", ALL_FEATURES)
@@ -119,7 +119,7 @@ async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobo
     assert plans == sorted(plans)
 
 
-async def test_a_file_that_exists_is_replaced_only_when_that_is_asked_for(source: Path, place: Path) -> None:
+async def test_an_existing_file_is_replaced_only_on_request(source: Path, place: Path) -> None:
     (place / "copy.db").write_text("mine")
     with pytest.raises(ConfigError, match="exists; give another name, or --force"):
         back_up(source, place / "copy.db")
@@ -130,8 +130,8 @@ async def test_a_file_that_exists_is_replaced_only_when_that_is_asked_for(source
 
 
 async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path) -> None:
-    async with opened(SqliteStore(place / "other.db", ALL_FEATURES)) as other:
-        await running(other)
+    async with open_store(SqliteStore(place / "other.db", ALL_FEATURES)) as other:
+        await save_running_plan(other)
         with pytest.raises(ConfigError, match="in use"):
             back_up(source, place / "other.db", replace=True)
         assert await other.plans.plan("plan-1") == plan()
@@ -146,16 +146,16 @@ async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path
     assert dump(place / "other.db") == dump(source)
 
 
-def test_a_log_left_behind_would_be_taken_for_the_backups_own(source: Path, place: Path) -> None:
+def test_a_log_left_behind_at_the_place_of_a_backup_is_a_refusal(source: Path, place: Path) -> None:
     (place / "copy.db-wal").write_bytes(b"left")
     with pytest.raises(ConfigError, match="in use, or its owner was killed"):
         back_up(source, place / "copy.db")
     assert names(place) == ["copy.db-wal"]
 
 
-async def test_somebody_who_looked_at_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
+async def test_a_reader_of_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
     back_up(source, place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES, read_only=True)):
+    async with open_store(SqliteStore(place / "copy.db", ALL_FEATURES, read_only=True)):
         pass
     assert len(names(place)) > 1
     back_up(source, place / "copy.db", replace=True)
@@ -173,19 +173,19 @@ def test_the_store_itself_is_no_backup_of_it(source: Path, place: Path) -> None:
     ("target", "told"),
     [("nowhere/copy.db", "no directory"), ("kept", "is a directory"), ("store.db/copy.db", "no directory")],
 )
-def test_a_place_that_is_none_is_told(source: Path, place: Path, target: str, told: str) -> None:
+def test_an_invalid_place_is_refused_with_the_reason(source: Path, place: Path, target: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         back_up(source, source.parent / target)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_that_cannot_be_written_is_told(source: Path, place: Path) -> None:
+def test_an_unwritable_directory_is_refused(source: Path, place: Path) -> None:
     place.chmod(0o500)
     with pytest.raises(ConfigError, match="cannot be written"):
         back_up(source, place / "copy.db")
 
 
-async def test_what_is_no_store_is_not_backed_up(tmp_path: Path, place: Path) -> None:
+async def test_a_file_other_than_a_store_is_not_backed_up(tmp_path: Path, place: Path) -> None:
     with pytest.raises(NotFound, match="no store at"):
         back_up(tmp_path / "nothing.db", place / "copy.db")
     with closing(sqlite3.connect(tmp_path / "theirs.db")) as theirs:
@@ -198,7 +198,7 @@ async def test_what_is_no_store_is_not_backed_up(tmp_path: Path, place: Path) ->
     assert names(place) == []
 
 
-def test_a_damaged_store_gives_no_backup_that_one_would_trust(source: Path, place: Path) -> None:
+def test_a_damaged_store_gives_no_backup(source: Path, place: Path) -> None:
     content = bytearray(source.read_bytes())
     content[8 * 4096 : 9 * 4096] = b"\xff" * 4096
     source.write_bytes(content)
@@ -207,7 +207,7 @@ def test_a_damaged_store_gives_no_backup_that_one_would_trust(source: Path, plac
     assert names(place) == []
 
 
-async def test_an_older_version_can_be_kept_before_it_is_brought_forward(source: Path, place: Path) -> None:
+async def test_a_store_of_an_older_version_can_be_backed_up_before_its_upgrade(source: Path, place: Path) -> None:
     with closing(sqlite3.connect(source)) as older:
         older.execute("PRAGMA user_version = 1")
     back_up(source, place / "copy.db")

@@ -1,4 +1,4 @@
-"""A row that cannot be read is set aside, told and listed, and holds up none beside it; damage is told as that."""
+"""An unreadable row is set aside, logged and listed, and holds up no other; damage of a file is reported as damage."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,7 +12,7 @@ from store_kit import (
     FreeHands,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     drain,
     end,
@@ -24,12 +24,12 @@ from store_kit import (
     in_hand,
     in_line,
     later,
-    opened,
+    let_replies_arrive,
+    open_store,
     plan,
     redrive,
-    replied,
     reply,
-    running,
+    save_running_plan,
     settle,
     step,
     unsent_ids,
@@ -61,7 +61,7 @@ DAMAGES = {
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as made:
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as made:
         yield made
 
 
@@ -70,16 +70,16 @@ async def damage(store: SqliteStore, event_id: str, expression: str = "'{'") -> 
 
 
 @pytest.mark.parametrize("expression", DAMAGES.values(), ids=DAMAGES)
-async def test_a_claim_passes_over_what_cannot_be_read_and_takes_the_rest(
+async def test_a_claim_passes_over_unreadable_events_and_takes_the_rest(
     store: SqliteStore, expression: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await in_line(store, "a")
     await store.queue.arrive([event("b", tenant="one"), event("c")], NOW)
     await damage(store, "b", expression)
     with caplog.at_level(logging.WARNING):
-        assert [d.event.id for d in await claimed(store, limit=3)] == ["a", "c"]
+        assert [d.event.id for d in await claim_all(store, limit=3)] == ["a", "c"]
     assert "event_unreadable agent=worker" in caplog.text
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     (row,) = await store.part(LETTERS).dead_letters("one", 9)
     (why,) = row.event.data.values()
     assert (row.agent, row.attempts, row.at, row.reason) == ("worker", 0, NOW, f"unreadable: {why}")
@@ -88,8 +88,8 @@ async def test_a_claim_passes_over_what_cannot_be_read_and_takes_the_rest(
     assert (shown.tenant_id, shown.time) == ("one", NOW)
 
 
-async def test_what_stands_behind_the_unreadable_moves_up_however_many_there_are(store: SqliteStore) -> None:
-    await replied(store, *range(6))
+async def test_deliveries_behind_any_number_of_unreadable_ones_move_up(store: SqliteStore) -> None:
+    await let_replies_arrive(store, *range(6))
     for n in (0, 1, 2, 4):
         await damage(store, f"r-{n}")
     assert await drain(store) == ["r-3", "r-5"]
@@ -98,12 +98,12 @@ async def test_what_stands_behind_the_unreadable_moves_up_however_many_there_are
 async def test_an_event_of_a_later_version_can_be_redriven_once_it_can_be_read(store: SqliteStore) -> None:
     await in_line(store, "a")
     await damage(store, "a", "json_set(body, '$.specversion', '2.0')")
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     (row,) = await store.part(LETTERS).dead_letters(None, 9)
     assert row.unreadable == row.reason and row.reason.startswith("unreadable: specversion")
     await damage(store, "a", "json_set(body, '$.specversion', '1.0')")
     assert await redrive(store, row.seq)
-    assert [d.event.id for d in await claimed(store)] == ["a"]
+    assert [d.event.id for d in await claim_all(store)] == ["a"]
 
 
 async def test_the_outbox_keeps_the_unreadable_as_a_letter_and_sends_it_when_it_can_be_read(
@@ -124,7 +124,7 @@ async def test_the_outbox_keeps_the_unreadable_as_a_letter_and_sends_it_when_it_
     assert await unsent_ids(store) == ["b", "c", "d"]
 
 
-async def test_the_log_shows_what_is_known_of_an_event_that_cannot_be_read(store: SqliteStore) -> None:
+async def test_the_log_shows_the_known_fields_of_an_unreadable_event(store: SqliteStore) -> None:
     await store.queue.send([event("a"), event("b", plan_id="p", root_plan_id="p"), event("c")], None, NOW)
     await damage(store, "b")
     for shown in (
@@ -143,7 +143,7 @@ async def test_the_log_shows_what_is_known_of_an_event_that_cannot_be_read(store
         await store.queue.send([event("b", data={"x": 1})], None, NOW)
 
 
-async def test_a_topic_that_only_a_later_version_knows_is_told(store: SqliteStore) -> None:
+async def test_a_topic_of_a_later_version_is_shown(store: SqliteStore) -> None:
     await store.queue.send([event("a")], None, NOW)
     await damage(store, "a", DAMAGES["of a later version"])
     await store.database.write(lambda db: db.execute("UPDATE event SET topic = 'later-topic'"))
@@ -151,9 +151,7 @@ async def test_a_topic_that_only_a_later_version_knows_is_told(store: SqliteStor
     assert shown.event.data["topic"] == "later-topic"
 
 
-async def test_an_event_that_came_early_and_cannot_be_read_does_not_keep_a_wait_from_opening(
-    store: SqliteStore,
-) -> None:
+async def test_an_unreadable_early_event_does_not_keep_a_wait_from_opening(store: SqliteStore) -> None:
     await store.registry.register([awaiting_payment()], NOW)
     await store.queue.arrive([fact("f-1", {"order_id": "o-1"}), fact("f-2", {"order_id": "o-1"})], NOW)
     await damage(store, "f-1")
@@ -161,10 +159,10 @@ async def test_an_event_that_came_early_and_cannot_be_read_does_not_keep_a_wait_
     assert (await find(store, "w-1")).met_by == "f-2"
 
 
-async def test_a_timer_that_cannot_be_read_holds_up_no_other_and_its_guard_expires(
+async def test_an_unreadable_timer_holds_up_no_other_and_its_guarded_wait_expires(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await running(store, expectation("q-1"))
+    await save_running_plan(store, expectation("q-1"))
     await do(
         store,
         Schedule("t-1", later(1), event("lost"), guards="q-1"),
@@ -182,7 +180,7 @@ async def test_a_timer_that_cannot_be_read_holds_up_no_other_and_its_guard_expir
     assert (await find(store, "q-1")).status is ExpectationStatus.EXPIRED
 
 
-async def test_what_comes_again_with_other_content_than_an_unreadable_one_is_set_aside(store: SqliteStore) -> None:
+async def test_other_content_under_the_id_of_an_unreadable_event_is_set_aside(store: SqliteStore) -> None:
     await store.queue.arrive([event("a")], NOW)
     await damage(store, "a")
     other = event("a", data={"x": 1})
@@ -193,12 +191,12 @@ async def test_what_comes_again_with_other_content_than_an_unreadable_one_is_set
     assert (row.agent, row.event.id, row.reason) == (NOBODY, "a", "no")
 
 
-async def test_a_redriven_letter_keeps_that_it_was_started_and_forgets_its_crashes(store: SqliteStore) -> None:
+async def test_a_redriven_letter_stays_started_and_forgets_its_crashes(store: SqliteStore) -> None:
     (delivery,) = await in_hand(store, "a")
     await store.database.write(lambda db: db.execute("UPDATE inbox SET started = 1, crashes = 3"))
     await end(store, delivery, DeadLetter("no"))
     await redrive(store, delivery.seq)
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert again.started
     assert await store.database.write(lambda db: db.execute("SELECT crashes FROM inbox").fetchone()) == (0,)
 
@@ -231,9 +229,9 @@ WORKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
 
 async def fill(path: Path) -> None:
     """Make a file with something in every table."""
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         await store.registry.register([awaiting_payment()], NOW)
-        await running(store, expectation("q-1"), wait("w-1"))
+        await save_running_plan(store, expectation("q-1"), wait("w-1"))
         (delivery, *_) = await in_hand(store, *"abcdefgh")
         await end(store, delivery, DeadLetter("no"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="w-1"), AppendStep(step(1)))
@@ -258,7 +256,7 @@ def damage_at(place: int, whole: Path, damaged: Path) -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True], ids=["its owner", "who looks"])
-async def test_wherever_a_byte_is_damaged_it_is_told_as_that_or_by_nobody(tmp_path: Path, read_only: bool) -> None:
+async def test_a_damaged_byte_at_any_place_is_a_config_error_or_no_error(tmp_path: Path, read_only: bool) -> None:
     whole, damaged = tmp_path / "whole.db", tmp_path / "damaged.db"
     await fill(whole)
     looks = LOOKS if read_only else [*LOOKS, *WORKS]
@@ -276,7 +274,7 @@ async def test_wherever_a_byte_is_damaged_it_is_told_as_that_or_by_nobody(tmp_pa
     assert told > 20
 
 
-async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
+async def test_an_unreadable_plan_keeps_no_other_from_being_set_going(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     await do(store, *(SavePlan(plan(f"plan-{n}"), None) for n in (1, 2)))
@@ -285,7 +283,7 @@ async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
     assert "a plan cannot be set going" in caplog.text
 
 
-async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_its_requester_is_told(
+async def test_an_event_unable_to_arrive_is_set_aside_alone_and_its_requester_gets_an_error(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     await store.registry.register([agent("worker", "work.asked"), agent("giver", "given")], NOW)
@@ -293,16 +291,16 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
     await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{}'"))
     store.deliver(FreeHands(), LEASE)
     await store.queue.send([event("e-0", "given")], None, NOW)
-    (giver,) = await claimed(store, "giver")
-    # To be looked at when it is handed over, by the plan that asks.
+    (giver,) = await claim_all(store, "giver")
+    # An event for a check at its hand-over, by the asking plan.
     bad = event("q-1", correlation_id="q-1", plan_id="plan-1").model_copy(update={"unchecked": True})
     expected = expectation(
         "q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, event_type="work.asked.completed"
     )
     effects = (Expect(expected), Publish(event("e-1")), Publish(bad), Publish(event("e-2")))
     arrival = await store.queue.commit(Work(giver, Ack(), effects), NOW)
-    assert [delivery.event.id for delivery in await claimed(store)] == ["e-1", "e-2"]
-    assert await claimed(store, "giver", now=NOW + LEASE) == [], "what published them has ended"
+    assert [delivery.event.id for delivery in await claim_all(store)] == ["e-1", "e-2"]
+    assert await claim_all(store, "giver", now=NOW + LEASE) == [], "their publisher has ended"
     (letter,) = await store.part(LETTERS).dead_letters(None, 9)
     assert (letter.event.id, letter.agent) == ("q-1", NOBODY)
     assert letter.reason.startswith("cannot_arrive: config:")
@@ -310,21 +308,21 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
     assert "event_set_aside" in caplog.text
 
 
-async def test_what_stands_behind_one_that_cannot_be_read_moves_up(store: SqliteStore) -> None:
-    await running(store, *(expectation(f"q-{n}") for n in range(3)))
+async def test_a_delivery_behind_an_unreadable_one_moves_up(store: SqliteStore) -> None:
+    await save_running_plan(store, *(expectation(f"q-{n}") for n in range(3)))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(3)], NOW)
     await damage(store, "r-1")
-    (first,) = await claimed(store, "planner")
+    (first,) = await claim_all(store, "planner")
     store.deliver(FreeHands(planner=9), LEASE)
     await end(store, first)
-    assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-2"]
+    assert [delivery.event.id for delivery in await claim_all(store, "planner")] == ["r-2"]
 
 
-async def test_a_plan_that_cannot_be_read_holds_nothing_and_holds_up_none(store: SqliteStore) -> None:
+async def test_an_unreadable_plan_reserves_nothing_and_holds_up_no_other(store: SqliteStore) -> None:
     call = Charge("plan-1", 1, 100, 0.5)
     for n in (1, 2):
         begun = replace(plan(f"plan-{n}"), next_call=call)
         await do(store, SavePlan(begun, None), Expect(expectation(f"q-{n}", plan_id=f"plan-{n}")))
     await store.database.write(lambda db: db.execute("UPDATE plan SET next_call = '{' WHERE plan_id = 'plan-1'"))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (1, 2)], NOW)
-    assert [one.hold for one in await claimed(store, "planner")] == [None, call]
+    assert [one.hold for one in await claim_all(store, "planner")] == [None, call]

@@ -1,4 +1,4 @@
-"""A file that cannot be used is told: what was found, and what to do. Looking at one changes nothing."""
+"""An unusable file is refused with the fault and the cure. A look at a file changes nothing."""
 
 import shutil
 import sqlite3
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from store_kit import NOW, answer, do, event, gate, in_hand, later, opened, plan, running, unsent_ids
+from store_kit import NOW, answer, do, event, gate, in_hand, later, open_store, plan, save_running_plan, unsent_ids
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file import files
@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.effects import SavePlan
 from soorma_ai.kernel.domain.people import Person
 
 
-async def refused(path: Path, *, read_only: bool = False) -> SoormaError:
+async def refusal_of(path: Path, *, read_only: bool = False) -> SoormaError:
     store = SqliteStore(path, ALL_FEATURES, read_only=read_only)
     with pytest.raises(SoormaError) as told:
         await store.open(NOW)
@@ -27,17 +27,17 @@ async def refused(path: Path, *, read_only: bool = False) -> SoormaError:
 
 
 @asynccontextmanager
-async def filled(path: Path) -> AsyncGenerator[SqliteStore]:
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+async def filled_store(path: Path) -> AsyncGenerator[SqliteStore]:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
         yield store
 
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
-    """A store that its owner closed."""
+    """A store closed by its owner."""
     path = tmp_path / "store.db"
-    async with filled(path):
+    async with filled_store(path):
         return path
 
 
@@ -46,7 +46,7 @@ async def test_a_store_is_made_in_a_missing_directory_an_empty_file_and_under_an
     tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "empty.db").touch()
-    async with filled(tmp_path / name) as store:
+    async with filled_store(tmp_path / name) as store:
         assert await store.plans.plan("plan-1") == plan()
         assert await store.database.write(lambda db: db.execute("PRAGMA synchronous").fetchone()) == (2,)
         assert await store.database.write(lambda db: db.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
@@ -56,9 +56,9 @@ async def test_a_store_is_made_in_a_missing_directory_an_empty_file_and_under_an
 @pytest.mark.parametrize(
     ("name", "fault"), [(".", "writable directory"), ("file/store.db", "writable directory"), ("n" * 300, "n")]
 )
-async def test_a_place_that_can_be_no_store_is_told(tmp_path: Path, name: str, fault: str) -> None:
+async def test_a_place_unfit_for_a_store_is_refused_with_the_fault(tmp_path: Path, name: str, fault: str) -> None:
     (tmp_path / "file").write_text("x")
-    error = await refused(tmp_path / name)
+    error = await refusal_of(tmp_path / name)
     assert type(error) is ConfigError and fault in str(error)
 
 
@@ -97,19 +97,19 @@ def everything_at(path: Path) -> tuple[list[Path], bytes]:
         (damage, ["damaged", "backup"]),
     ],
 )
-async def test_a_file_that_is_no_store_of_ours_is_told_and_left_as_it_is(
+async def test_a_file_other_than_a_store_is_refused_and_left_unchanged(
     path: Path, spoil: Callable[[Path], None], words: list[str], read_only: bool
 ) -> None:
     spoil(path)
     before = everything_at(path)
-    error = await refused(path, read_only=read_only)
+    error = await refusal_of(path, read_only=read_only)
     assert type(error) is ConfigError and all(word in str(error) for word in words)
     after = everything_at(path)
     assert after[1] == before[1]
     assert after == before or spoil is not notes
 
 
-async def test_damage_that_shows_later_is_told_by_the_call_that_finds_it(path: Path) -> None:
+async def test_later_damage_is_reported_by_the_call_that_finds_it(path: Path) -> None:
     damage(path, 3 * 4096, None)
     store = SqliteStore(path, ALL_FEATURES)
     with pytest.raises(ConfigError, match="damaged"):
@@ -137,17 +137,17 @@ async def test_a_file_locked_by_another_program_may_be_free_later(path: Path, mo
 
 
 async def test_a_reader_needs_a_store(tmp_path: Path) -> None:
-    assert type(await refused(tmp_path / "nothing.db", read_only=True)) is NotFound
+    assert type(await refusal_of(tmp_path / "nothing.db", read_only=True)) is NotFound
     (tmp_path / "empty.db").touch()
-    assert type(await refused(tmp_path / "empty.db", read_only=True)) is ConfigError
+    assert type(await refusal_of(tmp_path / "empty.db", read_only=True)) is ConfigError
     with pytest.raises(LocalProtocolError, match="path of a file"):
         SqliteStore(None, ALL_FEATURES, read_only=True)
 
 
-async def test_a_reader_sees_what_the_owner_commits_and_writes_nothing_and_frees_no_lease(tmp_path: Path) -> None:
+async def test_a_reader_sees_the_owners_commits_writes_nothing_and_frees_no_lease(tmp_path: Path) -> None:
     reader = SqliteStore(tmp_path / "store.db", ALL_FEATURES, read_only=True)
-    async with filled(tmp_path / "store.db") as owner:
-        await running(owner, gate("g-1"), plan_id="plan-2")
+    async with filled_store(tmp_path / "store.db") as owner:
+        await save_running_plan(owner, gate("g-1"), plan_id="plan-2")
         (held,) = await in_hand(owner, "e-1")
         await reader.open(NOW)
         await owner.queue.send([event("e-2")], None, NOW)
@@ -167,16 +167,16 @@ async def test_a_reader_sees_what_the_owner_commits_and_writes_nothing_and_frees
         await reader.plans.plan("plan-1")
 
 
-async def test_a_store_whose_owner_was_killed_can_be_looked_at_and_taken_over(tmp_path: Path) -> None:
-    async with filled(tmp_path / "live.db"):
-        for suffix in ("", "-wal"):  # what a killed process leaves: a file, and a log not yet copied into it
+async def test_the_store_of_a_killed_owner_can_be_read_and_taken_over(tmp_path: Path) -> None:
+    async with filled_store(tmp_path / "live.db"):
+        for suffix in ("", "-wal"):  # a kill leaves a file, and a log not yet copied into it
             shutil.copyfile(tmp_path / f"live.db{suffix}", tmp_path / f"left.db{suffix}")
     for read_only in (True, False):
-        async with opened(SqliteStore(tmp_path / "left.db", ALL_FEATURES, read_only=read_only)) as store:
+        async with open_store(SqliteStore(tmp_path / "left.db", ALL_FEATURES, read_only=read_only)) as store:
             assert await store.plans.plan("plan-1") == plan()
 
 
 async def test_memory_is_a_store_of_its_own() -> None:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as one, opened(SqliteStore(None, ALL_FEATURES)) as two:
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as one, open_store(SqliteStore(None, ALL_FEATURES)) as two:
         await do(one, SavePlan(plan(), None))
         assert await two.plans.plan("plan-1") is None

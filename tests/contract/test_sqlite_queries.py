@@ -1,4 +1,4 @@
-"""No statement of the store reads a growing table from end to end, and none sorts what an index keeps sorted."""
+"""No statement of the store reads a growing table from end to end, and none sorts the rows of a sorted index."""
 
 import asyncio
 import inspect
@@ -30,12 +30,12 @@ import test_store_untaken
 import test_store_values
 import test_store_waits
 from msgspec.structs import replace
-from sqlite_kit import Effort, explained, scans, traced
+from sqlite_kit import Effort, explain_plan, scans, trace_statements
 from store_kit import (
     NOW,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     end,
     entry,
@@ -44,10 +44,10 @@ from store_kit import (
     fact,
     find,
     later,
-    opened,
+    open_store,
     plan,
     reply,
-    running,
+    save_running_plan,
     settle,
     wait,
 )
@@ -74,7 +74,7 @@ FREE = Charge("plan-1", 0, 0, 0.0)
 
 # These end at their LIMIT.
 FROM_THE_END = ("SCAN plan", "SCAN page", "SCAN own", "SCAN named", "SCAN inbox USING INDEX inbox_dead")
-# As long as what is open, or held up behind it.
+# As long as the list of open rows, or of rows held up behind them.
 OPEN = (
     "SCAN expectation USING INDEX expectation_open_tenant",
     "SCAN expectation USING INDEX expectation_offer",
@@ -84,8 +84,8 @@ OPEN = (
 )
 REGISTERED = ("SCAN taking",)
 BY_NUMBER = ("SCAN memo_text VIRTUAL TABLE INDEX 0:=",)
-# These read all events, and all questions of a tenant: the sweep's look into the outbox, the waiting that is counted by
-# target, and a closed question that a person names by the beginning of its id.
+# These read all events, and all questions of a tenant: the sweep's look into the outbox, the count of waiting requests
+# by target, and a closed question named by the beginning of its id.
 WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expectation WHERE tenant = '\w+' AND true")
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
@@ -101,13 +101,13 @@ SUITES = (
 
 @pytest.fixture(scope="module")
 def statements() -> list[str]:
-    """All that a store runs in those tests of its contract that need nothing but a store."""
+    """Collect the statements of all contract tests with a store as their only fixture."""
     tests = [test for suite in SUITES for name, test in vars(suite).items() if name.startswith("test_")]
     seen: set[str] = set()
 
     async def run(test: Callable[[Store], Awaitable[None]]) -> None:
-        async with opened(SqliteStore(None, ALL_FEATURES)) as store:
-            with traced(store) as told:
+        async with open_store(SqliteStore(None, ALL_FEATURES)) as store:
+            with trace_statements(store) as told:
                 await test(store)
             seen.update(told)
 
@@ -119,11 +119,11 @@ def statements() -> list[str]:
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as made:  # reads go over the traced connection too
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as made:  # reads go over the traced connection too
         yield made
 
 
-async def test_no_statement_scans_a_table_that_grows(store: SqliteStore, statements: list[str]) -> None:
+async def test_no_statement_scans_a_growing_table(store: SqliteStore, statements: list[str]) -> None:
     assert len(statements) > 1000
     others = [sql for sql in statements if not WHOLE.search(sql)]
     assert await scans(store, others, FROM_THE_END + OPEN + REGISTERED + BY_NUMBER) == set()
@@ -140,18 +140,18 @@ async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements
         "FROM step WHERE plan_id",
         "FROM sub_task WHERE agent",
     ):
-        plans = [await explained(store, sql) for sql in statements if part in sql]
+        plans = [await explain_plan(store, sql) for sql in statements if part in sql]
         assert plans
         assert [plan for plan in plans if "USE TEMP B-TREE FOR ORDER BY" in plan] == []
 
 
 async def test_this_check_would_see_a_scan(store: SqliteStore) -> None:
-    assert await explained(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
+    assert await explain_plan(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
 
 
 async def test_the_registry_is_read_once_until_it_changes(store: SqliteStore) -> None:
     async def look() -> list[str]:
-        with traced(store) as told:
+        with trace_statements(store) as told:
             await store.registry.live_events("default", NOW)
             await store.registry.all_events("default")
             await store.registry.definitions("default", "work.asked")
@@ -174,26 +174,26 @@ DONE_AND_QUEUED = """
 
 
 @pytest.mark.parametrize("one_owner", [False, True], ids=["many owners", "one owner"])
-async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore, one_owner: bool) -> None:
+async def test_a_claim_costs_the_same_at_any_size_of_the_store(store: SqliteStore, one_owner: bool) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     await store.queue.arrive([event(f"e-{n}") for n in range(20)], NOW)
     few = Effort(store)
-    for delivery in await claimed(store, limit=10):
+    for delivery in await claim_all(store, limit=10):
         await end(store, delivery)
     await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
     many = Effort(store)
-    for delivery in await claimed(store, limit=10):
+    for delivery in await claim_all(store, limit=10):
         await end(store, delivery)
     await store.queue.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
 
 
-async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(store: SqliteStore) -> None:
+async def test_a_reply_costs_the_same_after_any_number_of_earlier_requests(store: SqliteStore) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
 
     async def come(first: int) -> int:
         ids = [f"e-{n}" for n in range(first, first + 10)]
-        await running(store, *map(expectation, ids), plan_id=f"plan-{first}")
+        await save_running_plan(store, *map(expectation, ids), plan_id=f"plan-{first}")
         await store.queue.arrive([event(id) for id in ids], NOW)
         replies = [reply(f"r-{id}", id, source="worker") for id in ids]
         effort = Effort(store)
@@ -206,7 +206,7 @@ async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(
     assert await come(100) <= 2 * few + 5
 
 
-async def test_one_sub_task_costs_the_same_however_many_the_task_has(store: SqliteStore) -> None:
+async def test_one_sub_task_costs_the_same_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -226,10 +226,10 @@ MANY_PARTS = """
 """
 
 
-async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:
+async def test_ended_waits_timers_and_deliveries_leave_no_row_to_search_through(store: SqliteStore) -> None:
     await store.registry.register([awaiting_payment()], NOW)
     await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
-    await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
+    await save_running_plan(store, wait("w-1"), wait("w-2"), expectation("q-1"))
     told = [event(name, "told", EventTopic.BUSINESS_FACTS) for name in "xy"]
     await do(store, Schedule("t-1", later(9), told[0], guards="w-2"), Schedule("t-2", later(9), told[1]))
     await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
@@ -241,7 +241,7 @@ async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore)
         assert await store.database.write(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
 
 
-async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteStore) -> None:
+async def test_appending_costs_the_same_at_any_length_of_the_list(store: SqliteStore) -> None:
     at = MemoryKey("default", "plan-1", "k")
 
     async def append(count: int) -> int:
@@ -264,7 +264,7 @@ MANY_QUESTIONS = """
 """
 
 
-async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: SqliteStore) -> None:
+async def test_the_questions_of_a_tree_cost_the_same_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -272,13 +272,13 @@ async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: 
             assert len(await store.plans.questions_beginning("default", "min", 9)) == 1
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
     assert await look() <= 2 * few + 5
 
 
-async def test_a_request_that_nobody_takes_costs_the_same_however_many_wait(store: SqliteStore) -> None:
+async def test_an_untaken_request_costs_the_same_beside_any_number_of_waiting_ones(store: SqliteStore) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     services = Services(store, VirtualClock(), PromptFiles(), Signals())
 
@@ -305,7 +305,7 @@ HELD = """
 """
 
 
-async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(store: SqliteStore) -> None:
+async def test_a_list_of_questions_costs_its_own_length_beside_any_number_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -313,7 +313,7 @@ async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(s
             assert await store.plans.count_held("default", "ann", 5) == 0
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(HELD))
     assert await look() <= 2 * few + 5
@@ -335,7 +335,7 @@ MANY_SESSIONS = """
 """
 
 
-async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(store: SqliteStore) -> None:
+async def test_the_lists_of_one_user_cost_the_same_beside_any_rows_of_others(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for _ in range(20):
@@ -350,7 +350,7 @@ async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(stor
 
     asked = wait("mine")
     assert asked.ask is not None
-    await running(store, replace(asked, user_id="ben", ask=replace(asked.ask, approvers=("cfo",))))
+    await save_running_plan(store, replace(asked, user_id="ben", ask=replace(asked.ask, approvers=("cfo",))))
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_PLANS))
     await store.database.write(lambda db: db.execute(MANY_SESSIONS))
@@ -359,7 +359,7 @@ async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(stor
     assert await look() <= 2 * few + 5
 
 
-async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: SqliteStore) -> None:
+async def test_a_page_of_plans_costs_the_same_beside_any_number_of_plans(store: SqliteStore) -> None:
     async def look() -> int:
         effort = Effort(store)
         for wanted in (PlanFilter(), PlanFilter((PlanStatus.RUNNING,)), PlanFilter(search="p")):
@@ -368,7 +368,7 @@ async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: Sqli
             assert len(await store.part(PLAN_LISTS).first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     many = MANY_PLANS.replace("user_id)", "user_id, limits)").replace("'ben' FROM", "'ben', limits FROM")
     await store.database.write(lambda db: db.execute(many))
@@ -390,21 +390,21 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
     )
     effort = Effort(store)
     for expected in (100001, 100002, 100003):
-        (delivery,) = await claimed(store)
+        (delivery,) = await claim_all(store)
         assert delivery.seq == expected
         await end(store, delivery)
     assert effort.hundreds < 50
 
 
-async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store: SqliteStore) -> None:
-    with traced(store) as seen:
+async def test_open_questions_are_counted_by_a_covering_index(store: SqliteStore) -> None:
+    with trace_statements(store) as seen:
         await store.database.read(lambda db: tenant_stats.tenant_stats(db, "default", NOW, 5_000))
     (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
-    looks = [line for line in await explained(store, counting) if "expectation" in line]
+    looks = [line for line in await explain_plan(store, counting) if "expectation" in line]
     assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3
 
 
-async def test_a_part_of_a_plan_costs_the_same_however_many_decisions_the_plan_has(store: SqliteStore) -> None:
+async def test_a_part_of_a_plan_costs_the_same_at_any_number_of_decisions(store: SqliteStore) -> None:
     record, cost = plan(), list[int]()
     wanted = WantedPart(("cause-90",), (), None, is_first=False, is_last=False, most=100)
     for upto in (100, 1_000):

@@ -1,4 +1,4 @@
-"""Operations that wait together share a commit, and nothing else: one that fails harms no other."""
+"""Waiting operations share a commit, and nothing else: a failing one harms no other."""
 
 import asyncio
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
+from store_kit import NOW, agent, claim_all, do, event, hold_delivery, in_line, open_store, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
 from soorma_ai.adapters.sqlite.file.connection import Connection
@@ -31,13 +31,15 @@ Call = Coroutine[Any, Any, object]
 
 @pytest.fixture(params=["memory", "file"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None if request.param == "memory" else tmp_path / "store.db", ALL_FEATURES)) as made:
+    async with open_store(
+        SqliteStore(None if request.param == "memory" else tmp_path / "store.db", ALL_FEATURES)
+    ) as made:
         yield made
 
 
 @asynccontextmanager
-async def held_up(store: SqliteStore) -> AsyncGenerator[None]:
-    """What is asked for inside waits together, and is done as one group afterwards."""
+async def hold_up(store: SqliteStore) -> AsyncGenerator[None]:
+    """Let the operations of the block wait together, and run as one group afterwards."""
     entered, go_on = threading.Event(), threading.Event()
 
     def occupy(_: sqlite3.Connection) -> None:
@@ -54,26 +56,26 @@ async def held_up(store: SqliteStore) -> AsyncGenerator[None]:
 
 
 async def as_one_group(store: SqliteStore, *calls: Call) -> list[object]:
-    async with held_up(store):
+    async with hold_up(store):
         tasks = [asyncio.create_task(call) for call in calls]
         await asyncio.sleep(0)
     return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def counting(store: SqliteStore, statement: str) -> list[str]:
+def count_statements(store: SqliteStore, statement: str) -> list[str]:
     seen: list[str] = []
     store.database.writer.connection.set_trace_callback(lambda sql: seen.append(sql) if sql == statement else None)
     return seen
 
 
-def running(sql: str) -> Callable[[sqlite3.Connection], object]:
+def run_sql(sql: str) -> Callable[[sqlite3.Connection], object]:
     return lambda db: db.execute(sql)
 
 
-async def test_operations_that_wait_together_share_one_commit(store: SqliteStore) -> None:
-    commits = counting(store, "COMMIT")
+async def test_operations_waiting_together_share_one_commit(store: SqliteStore) -> None:
+    commits = count_statements(store, "COMMIT")
     await as_one_group(store, *(store.queue.send([event(f"e-{n}")], None, NOW) for n in range(100)))
-    assert len(commits) == 2, "one of who held them up, one of theirs"
+    assert len(commits) == 2, "one of the operation before them, one of theirs"
     assert await unsent_ids(store) == [f"e-{n}" for n in range(100)]
 
 
@@ -82,14 +84,14 @@ async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) 
     assert await unsent_ids(store) == [f"e-{n}" for n in range(300)]
 
 
-async def test_one_that_fails_harms_no_other_of_its_group(store: SqliteStore) -> None:
+async def test_a_failing_operation_harms_no_other_of_its_group(store: SqliteStore) -> None:
     await do(store, AppendStep(step(0)))
-    deliveries = [await handed(store) for _ in range(6)]
+    deliveries = [await hold_delivery(store) for _ in range(6)]
     works = [
         Work(delivery, Ack(), (Publish(event(f"out-{n}")), AppendStep(step(0 if n % 2 else n + 1))))
         for n, delivery in enumerate(deliveries)
     ]
-    commits = counting(store, "COMMIT")
+    commits = count_statements(store, "COMMIT")
     results = await as_one_group(store, *(store.queue.commit(work, NOW) for work in works))
     assert len(commits) == 2
     assert [type(result) for result in results] == [Arrival, VersionConflict] * 3
@@ -98,7 +100,7 @@ async def test_one_that_fails_harms_no_other_of_its_group(store: SqliteStore) ->
     await store.queue.commit(Work(deliveries[1], Ack(), ()), NOW)
 
 
-async def test_one_that_fails_alone_leaves_nothing(store: SqliteStore) -> None:
+async def test_a_failing_operation_alone_leaves_nothing(store: SqliteStore) -> None:
     def half(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO outbox (event_seq) VALUES (1)")
         raise LocalProtocolError("half way")
@@ -108,7 +110,7 @@ async def test_one_that_fails_alone_leaves_nothing(store: SqliteStore) -> None:
     assert await store.database.write(lambda db: db.execute("SELECT count(*) FROM outbox").fetchone()) == (0,)
 
 
-async def test_a_fault_of_our_own_reaches_its_caller_and_the_thread_lives_on(store: SqliteStore) -> None:
+async def test_a_bug_in_an_operation_reaches_its_caller_and_the_thread_lives_on(store: SqliteStore) -> None:
     def faulty(_: sqlite3.Connection) -> None:
         raise ZeroDivisionError("a bug")
 
@@ -117,16 +119,16 @@ async def test_a_fault_of_our_own_reaches_its_caller_and_the_thread_lives_on(sto
     assert await unsent_ids(store) == ["e-1"]
 
 
-async def test_a_commit_that_fails_is_told_to_all_and_the_thread_lives_on(store: SqliteStore) -> None:
-    await store.database.write(running("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
+async def test_a_failed_commit_fails_all_its_operations_and_the_thread_lives_on(store: SqliteStore) -> None:
+    await store.database.write(run_sql("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
     await store.database.write(
-        running("CREATE TABLE child (parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
+        run_sql("CREATE TABLE child (parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
     )
     store.database.writer.connection.execute("PRAGMA foreign_keys = ON")
     results = await as_one_group(
         store,
         store.queue.send([event("e-1")], None, NOW),
-        store.database.write(running("INSERT INTO child VALUES (99)")),  # found out by the COMMIT only
+        store.database.write(run_sql("INSERT INTO child VALUES (99)")),  # found out by the COMMIT only
         store.queue.send([event("e-2")], None, NOW),
     )
     assert [type(result) for result in results] == [StoreUnavailable] * 3
@@ -136,16 +138,16 @@ async def test_a_commit_that_fails_is_told_to_all_and_the_thread_lives_on(store:
     assert await unsent_ids(store) == ["e-2"]
 
 
-async def test_a_transaction_that_is_lost_midway_is_lost_to_its_cause_alone(store: SqliteStore) -> None:
-    await store.database.write(running("CREATE TABLE trap (x)"))
+async def test_a_transaction_lost_midway_is_lost_to_its_cause_alone(store: SqliteStore) -> None:
+    await store.database.write(run_sql("CREATE TABLE trap (x)"))
     await store.database.write(
-        running("CREATE TRIGGER snap BEFORE INSERT ON trap BEGIN SELECT RAISE(ROLLBACK, 'snap'); END")
+        run_sql("CREATE TRIGGER snap BEFORE INSERT ON trap BEGIN SELECT RAISE(ROLLBACK, 'snap'); END")
     )
     results = await as_one_group(
         store,
         store.registry.register([agent("worker", "work.asked")], NOW),
         store.queue.arrive([event("e-0")], NOW),
-        store.database.write(running("INSERT INTO trap VALUES (1)")),
+        store.database.write(run_sql("INSERT INTO trap VALUES (1)")),
         store.queue.send([event("e-1")], None, NOW),
     )
     assert [isinstance(result, SoormaError) for result in results] == [False, False, True, False]
@@ -167,40 +169,38 @@ async def test_a_full_disk_may_have_room_later(store: SqliteStore) -> None:
     assert await unsent_ids(store) == ["e-1"]
 
 
-async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
+async def test_an_operation_given_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
     await in_line(store, "e-1")
-    async with held_up(store):
-        given_up = asyncio.create_task(claimed(store))
+    async with hold_up(store):
+        given_up = asyncio.create_task(claim_all(store))
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.sleep(0)
     assert given_up.cancelled()
-    assert len(await claimed(store)) == 1
+    assert len(await claim_all(store)) == 1
 
 
-async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+async def test_closing_first_does_all_waiting_operations(tmp_path: Path) -> None:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
         await asyncio.sleep(0)
     await asyncio.gather(*asked)
-    async with opened(store):
+    async with open_store(store):
         assert len(await store.queue.unsent(1000)) == 300
 
 
 async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
-        async with held_up(store):
+        async with hold_up(store):
             pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
             await asyncio.sleep(0)
             assert await store.plans.plan("plan-1") == plan(), "what is not committed is not seen"
         assert await pending is True
 
 
-async def test_a_slow_disk_stops_neither_the_loop_nor_those_who_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+async def test_a_slow_disk_stops_neither_the_loop_nor_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         connection = store.database.writer.connection
         execute, committing, go_on = connection.execute, threading.Event(), threading.Event()
 
@@ -222,8 +222,8 @@ async def test_a_slow_disk_stops_neither_the_loop_nor_those_who_read(
         assert await unsent_ids(store) == ["e-1", "e-2"]
 
 
-async def test_who_holds_the_file_stops_neither_the_loop_nor_the_store(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+async def test_a_file_locked_by_another_stops_neither_the_loop_nor_the_store(tmp_path: Path) -> None:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         sending = asyncio.create_task(store.queue.send([event("e-1")], None, NOW))
@@ -236,7 +236,7 @@ async def test_who_holds_the_file_stops_neither_the_loop_nor_the_store(tmp_path:
         assert await unsent_ids(store) == ["e-1"]
 
 
-async def test_a_listener_that_breaks_takes_nothing_from_the_others(store: SqliteStore) -> None:
+async def test_a_broken_listener_takes_nothing_from_the_others(store: SqliteStore) -> None:
     told: list[str] = []
     broken: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
@@ -253,7 +253,7 @@ async def test_a_listener_that_breaks_takes_nothing_from_the_others(store: Sqlit
     await store.queue.send([event("e-1")], None, NOW)
 
 
-async def test_what_is_undone_alone_leaves_no_route_that_it_had_made(store: SqliteStore) -> None:
+async def test_an_undone_registration_leaves_no_route(store: SqliteStore) -> None:
     def half(db: Connection) -> None:
         registration.register(db, store.database.routes, [agent("ghost", "ghost.asked")], NOW)
         assert store.database.routes.index(db).requests() == ["ghost.asked"]
@@ -264,24 +264,24 @@ async def test_what_is_undone_alone_leaves_no_route_that_it_had_made(store: Sqli
     assert (await store.queue.arrive([event("e-1", "ghost.asked")], NOW)).agents == frozenset()
 
 
-async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
+async def test_a_write_before_the_opening_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
         _ = SqliteStore(tmp_path / "store.db", ALL_FEATURES).database.writer
 
 
-async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
+async def test_listeners_can_be_named_before_a_store_is_opened(tmp_path: Path) -> None:
     told: list[str] = []
     store = SqliteStore(tmp_path / "store.db", ALL_FEATURES)
     store.notify(
         lambda is_leaving: told.append(f"commit, leaving: {is_leaving}"), lambda arrival: told.append("arrival")
     )
-    async with opened(store):
+    async with open_store(store):
         await store.queue.send([event("e-1")], None, NOW)
-    assert told == ["commit, leaving: True"], "nothing has arrived: nobody delivers"
+    assert told == ["commit, leaving: True"], "nothing has arrived: the store does not deliver"
 
 
 class Careless(SqlPlans):
-    """Takes an answer without looking whether somebody was first."""
+    """Takes an answer without a look for an earlier one."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         update = "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?"
@@ -290,7 +290,7 @@ class Careless(SqlPlans):
         return True
 
 
-async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(store: SqliteStore) -> None:
+async def test_two_people_at_once_reveal_an_answer_without_compare_and_set(store: SqliteStore) -> None:
     store.plans = Careless(store.database)
     with pytest.raises(AssertionError, match="accepted"):
         await answered_at_once(store, 2)
@@ -325,5 +325,5 @@ def fault_of(code: int, kind: type[sqlite3.Error] = sqlite3.OperationalError) ->
         (ZeroDivisionError("a bug"), ZeroDivisionError),
     ],
 )
-def test_every_fault_of_the_library_has_a_word_of_ours(raised: Exception, told: type[Exception]) -> None:
+def test_every_fault_of_the_library_is_an_error_of_the_platform(raised: Exception, told: type[Exception]) -> None:
     assert type(translate(raised)) is told

@@ -1,4 +1,4 @@
-"""What is spent is on disk before it is spent, and what was answered is written down once."""
+"""A budget is reserved on disk before it is spent, and each answer is recorded once."""
 
 import asyncio
 from typing import Any
@@ -9,12 +9,12 @@ from store_kit import (
     LEASE,
     NOW,
     FreeHands,
-    claimed,
+    claim_all,
     do,
     entry,
     event,
     expectation,
-    handed,
+    hold_delivery,
     plan,
     reply,
     reserve,
@@ -42,9 +42,7 @@ async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store
     assert await store.plans.journal("planner", "event-1") == await store.plans.decisions("plan-1") == [entry()]
 
 
-async def test_what_a_call_of_unknown_price_cost_is_not_known_and_what_the_others_cost_is_the_least(
-    store: Store,
-) -> None:
+async def test_the_cost_with_an_unpriced_call_is_unknown_and_that_of_the_others_is_the_least(store: Store) -> None:
     unpriced = replace(CALL, cost_usd=0.0, unpriced_calls=1)
     await reserve(store, unpriced, NO_LIMITS)
     await settle(store, Settlement(unpriced, unpriced))
@@ -80,7 +78,7 @@ async def test_a_call_over_a_limit_is_refused_and_not_reserved(store: Store, lim
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
-async def test_a_call_that_just_fits_is_reserved(store: Store) -> None:
+async def test_a_call_just_within_its_limits_is_reserved(store: Store) -> None:
     exact = Limits(max_llm_calls=2, max_tokens=200, max_cost_usd=1.0)
     await reserve(store, CALL, exact)
     await reserve(store, CALL, exact)
@@ -96,7 +94,7 @@ async def test_calls_reserved_at_once_do_not_pass_the_limit(store: Store) -> Non
     assert (await store.plans.read_spent("plan-2")).reserved.llm_calls == 1, "each root plan has its own budget"
 
 
-async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> None:
+async def test_one_call_is_recorded_once_and_settled_once(store: Store) -> None:
     await reserve(store, CALL, NO_LIMITS)
     await settle(store, Settlement(CALL, CALL, entry(raw="first")))
     with pytest.raises(VersionConflict, match="in the journal already"):
@@ -117,17 +115,17 @@ async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_i
     assert await store.plans.count_decisions("plan-1") == 3
 
 
-async def expecting(store: Store, **changes: Any) -> None:
-    """A plan that waits for the reply to q-1, and whose last call reserved as much as CALL."""
+async def save_waiting_plan(store: Store, **changes: Any) -> None:
+    """Save a plan that waits for the reply to q-1, with CALL as its next call."""
     begun = plan(next_call=CALL, **changes)
     await do(store, SavePlan(begun, None), Expect(expectation("q-1")), Expect(expectation("q-2")))
 
 
-async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) -> None:
+async def test_a_lease_of_a_plans_delivery_reserves_its_next_call(store: Store) -> None:
     hands = FreeHands(planner=9)
-    await expecting(store)
+    await save_waiting_plan(store)
     store.deliver(hands, LEASE)
-    assert await store.plans.read_spent("plan-1") == Spent(), "what sleeps holds nothing"
+    assert await store.plans.read_spent("plan-1") == Spent(), "a sleeping plan reserves nothing"
     await store.queue.send([reply("r-1", "q-1"), event("other", "work.asked")], None, NOW)
     assert [delivery.hold for delivery in hands.held] == [CALL]
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
@@ -137,15 +135,15 @@ async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) ->
     assert await store.plans.decisions("plan-1") == [entry()]
 
 
-async def test_what_is_claimed_later_holds_it_too_and_what_is_next_in_line(store: Store) -> None:
-    await expecting(store)
+async def test_a_later_claim_and_the_next_in_line_reserve_the_next_call_too(store: Store) -> None:
+    await save_waiting_plan(store)
     await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
-    (first,) = await claimed(store, "planner")
+    (first,) = await claim_all(store, "planner")
     assert first.hold == CALL
     nothing = replace(CALL, llm_calls=0, tokens=0, cost_usd=0)
     await store.queue.commit(Work(first, Ack(), (), (Settlement(CALL, nothing),)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent()
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     assert (second.event.id, second.hold) == ("r-2", CALL)
 
 
@@ -153,30 +151,30 @@ async def test_what_is_claimed_later_holds_it_too_and_what_is_next_in_line(store
     "limits", [Limits(max_tokens=99), Limits(max_tokens=199), Limits(max_llm_calls=1), Limits(max_cost_usd=0.9)]
 )
 async def test_a_hold_without_ample_room_is_none_and_no_error(store: Store, limits: Limits) -> None:
-    await expecting(store, limits=limits)
+    await save_waiting_plan(store, limits=limits)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     assert delivery.hold is None
     assert await store.plans.read_spent("plan-1") == Spent()
 
 
-async def test_what_is_given_back_holds_nothing_and_what_nobody_saw_end_is_spent(store: Store) -> None:
-    await expecting(store)
+async def test_a_released_delivery_reserves_nothing_and_a_lost_ones_reservation_stays(store: Store) -> None:
+    await save_waiting_plan(store)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     await store.queue.release([delivery])
     await store.queue.release([delivery])
     assert await store.plans.read_spent("plan-1") == Spent()
-    (gone,) = await claimed(store, "planner")
-    (again,) = await claimed(store, "planner", now=NOW + LEASE)
+    (gone,) = await claim_all(store, "planner")
+    (again,) = await claim_all(store, "planner", now=NOW + LEASE)
     assert (gone.hold, again.attempt, again.hold) == (CALL, 2, None)
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
-async def test_a_plan_that_has_ended_holds_nothing(store: Store) -> None:
-    await expecting(store, status=PlanStatus.COMPLETED)
+async def test_an_ended_plan_reserves_nothing(store: Store) -> None:
+    await save_waiting_plan(store, status=PlanStatus.COMPLETED)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    assert [delivery.hold for delivery in await claimed(store, "planner")] == [None]
+    assert [delivery.hold for delivery in await claim_all(store, "planner")] == [None]
 
 
 async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store: Store) -> None:
@@ -184,7 +182,7 @@ async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store:
         await reserve(store, CALL, NO_LIMITS)
     used = [Settlement(CALL, replace(CALL, tokens=tokens), entry(number)) for number, tokens in enumerate((30, 50))]
     spends = (Spend("plan-1", 2, 5), Spend("events:r-1", 7, None), Spend("plan-1", 1, 3))
-    await store.queue.commit(Work(await handed(store), Ack(), spends, tuple(used)), NOW)
+    await store.queue.commit(Work(await hold_delivery(store), Ack(), spends, tuple(used)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent(3, 2, 80, 1.0)
     assert await store.plans.read_spent("events:r-1") == Spent(7)
     assert len(await store.plans.decisions("plan-1")) == 2
@@ -198,19 +196,19 @@ async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store:
         ((Spend("plan-1", 2, 5), Spend("events:r-1", 3, 2)), "0 actions by now, of 2"),
     ],
 )
-async def test_each_limit_of_actions_counts_what_is_spent_by_then(
+async def test_each_limit_of_actions_counts_the_actions_spent_by_then(
     store: Store, spends: tuple[Spend, ...], taken: str
 ) -> None:
     await reserve(store, CALL, NO_LIMITS)
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict, match=taken):
-        await store.queue.commit(Work(await handed(store), Ack(), spends, (used,)), NOW)
+        await store.queue.commit(Work(await hold_delivery(store), Ack(), spends, (used,)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
-async def test_a_commit_that_is_undone_settles_nothing(store: Store) -> None:
+async def test_an_undone_commit_settles_nothing(store: Store) -> None:
     await reserve(store, CALL, NO_LIMITS)
-    delivery = await handed(store)
+    delivery = await hold_delivery(store)
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(delivery, Ack(), (SavePlan(plan(version=4), 3),), (used,)), NOW)

@@ -1,7 +1,7 @@
-"""Who owns which event, and what goes when its owner does."""
+"""Owners of events, and the definitions that go with their owner."""
 
 import pytest
-from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, running, wait
+from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, save_running_plan, wait
 
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.effects import Declare, Expect, SavePlan, SaveTask
@@ -15,52 +15,54 @@ FACTS = EventTopic.BUSINESS_FACTS
 LATER = later(AGENT_GONE_AFTER.total_seconds())
 
 
-def made(name: str, version: str = "1", topic: EventTopic = FACTS, **more: object) -> tuple[EventRole, EventDefinition]:
+def made_event(
+    name: str, version: str = "1", topic: EventTopic = FACTS, **more: object
+) -> tuple[EventRole, EventDefinition]:
     given = {"event_name": name, "version": version, "topic": topic, **more}
     return EventRole.MAKES, EventDefinition.model_validate(given)
 
 
-async def stored(store: Store, name: str, tenant: str = "default") -> list[tuple[str, str]]:
+async def stored_versions(store: Store, name: str, tenant: str = "default") -> list[tuple[str, str]]:
     return [(one.topic, one.version) for one in await store.registry.definitions(tenant, name)]
 
 
 async def test_every_version_on_every_topic_is_known_to_its_tenant(store: Store) -> None:
-    result = made("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"})
-    for events in ((made("a"), result), (made("a", "2"),)):
+    result = made_event("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"})
+    for events in ((made_event("a"), result), (made_event("a", "2"),)):
         await store.registry.register([agent("one", events=events)], NOW)
-    await store.registry.register([agent("two", tenant="other", events=(made("a", "3"),))], NOW)
+    await store.registry.register([agent("two", tenant="other", events=(made_event("a", "3"),))], NOW)
     shared = [("action-results", "1"), ("business-facts", "1"), ("business-facts", "2")]
-    assert await stored(store, "a") == shared
-    assert await stored(store, "a", "other") == [*shared, ("business-facts", "3")]
-    assert await stored(store, "b") == []
+    assert await stored_versions(store, "a") == shared
+    assert await stored_versions(store, "a", "other") == [*shared, ("business-facts", "3")]
+    assert await stored_versions(store, "b") == []
 
 
-async def test_an_agent_goes_with_the_definitions_that_it_alone_owns(store: Store) -> None:
+async def test_an_agent_goes_with_the_definitions_of_its_sole_ownership(store: Store) -> None:
     await store.registry.register(
-        [agent("one", "a", events=(made("a"), made("b"))), agent("two", events=(made("b"),))], NOW
+        [agent("one", "a", events=(made_event("a"), made_event("b"))), agent("two", events=(made_event("b"),))], NOW
     )
     await store.registry.leave(["one", "two"])
     await store.queue.arrive([event("e-0", "b")], NOW)
     gone = await store.registry.deregister("one", NOW)
     assert [one.event_name for one in gone] == ["a"]
-    assert await stored(store, "a") == []
-    assert len(await stored(store, "b")) == 1
+    assert await stored_versions(store, "a") == []
+    assert len(await stored_versions(store, "b")) == 1
     assert [row.agent for row in await store.registry.agents(NOW)] == ["two"]
     assert (await store.queue.arrive([event("e-1", "a")], NOW)).agents == frozenset(), "nothing comes for it any more"
     assert [one.event_name for one in await store.registry.deregister("two", NOW)] == ["b"], (
         "it inherited what they shared"
     )
-    assert await stored(store, "b") == []
+    assert await stored_versions(store, "b") == []
 
 
 async def test_a_version_is_free_again_when_its_owner_went(store: Store) -> None:
-    await store.registry.register([agent("one", events=(made("a"),))], NOW)
+    await store.registry.register([agent("one", events=(made_event("a"),))], NOW)
     await store.registry.deregister("one", LATER)
-    other = made("a", payload_schema={"type": "object", "title": "new"})
+    other = made_event("a", payload_schema={"type": "object", "title": "new"})
     await store.registry.register([agent("two", events=(other,))], LATER)
 
 
-async def test_who_lives_or_has_work_in_line_is_not_deregistered_and_nobody_is_not_found(store: Store) -> None:
+async def test_a_live_or_busy_agent_is_not_deregistered_and_an_unknown_one_is_not_found(store: Store) -> None:
     await in_line(store, "e-1")
     with pytest.raises(LocalProtocolError, match=r"worker.*lives"):
         await store.registry.deregister("worker", NOW)
@@ -72,7 +74,7 @@ async def test_who_lives_or_has_work_in_line_is_not_deregistered_and_nobody_is_n
     assert await store.registry.deregister("worker", LATER) == []
 
 
-async def test_who_has_an_open_plan_or_task_is_not_deregistered(store: Store) -> None:
+async def test_an_agent_with_an_open_plan_or_task_is_not_deregistered(store: Store) -> None:
     await store.registry.register([agent("planner"), agent("worker")], NOW)
     await do(store, SavePlan(plan("p-1"), None))
     with pytest.raises(LocalProtocolError, match="plan p-1"):
@@ -85,25 +87,25 @@ async def test_who_has_an_open_plan_or_task_is_not_deregistered(store: Store) ->
         await store.registry.deregister("worker", LATER)
 
 
-async def test_what_a_live_plan_waits_for_keeps_the_one_who_makes_it(store: Store) -> None:
-    await store.registry.register([agent("shop", events=(made("order.paid"),)), agent("other", tenant="x")], NOW)
-    await running(store, wait("w-1"))
+async def test_a_wait_of_a_live_plan_keeps_the_maker_of_its_event(store: Store) -> None:
+    await store.registry.register([agent("shop", events=(made_event("order.paid"),)), agent("other", tenant="x")], NOW)
+    await save_running_plan(store, wait("w-1"))
     with pytest.raises(LocalProtocolError, match=r"plan-1.*'order\.paid'"):
         await store.registry.deregister("shop", LATER)
     await store.registry.deregister("other@x", LATER)
-    await store.registry.register([agent("second", events=(made("order.paid"),))], LATER)
-    assert await store.registry.deregister("shop", LATER) == [], "somebody else makes it now"
+    await store.registry.register([agent("second", events=(made_event("order.paid"),))], LATER)
+    assert await store.registry.deregister("shop", LATER) == [], "another agent makes it now"
 
 
-async def test_an_event_that_an_agent_declares_is_its_own(store: Store) -> None:
+async def test_an_event_declared_by_an_agent_is_its_own(store: Store) -> None:
     await store.registry.register([agent("shop")], NOW)
-    await do(store, Declare("shop", made("a", "1")[1]), Declare("shop", made("b")[1]))
-    await do(store, Declare("shop", made("a", "2")[1]))
+    await do(store, Declare("shop", made_event("a", "1")[1]), Declare("shop", made_event("b")[1]))
+    await do(store, Declare("shop", made_event("a", "2")[1]))
     found = [
         (one.agent, one.definition.event_name, one.definition.version) for one in await store.registry.all_events("x")
     ]
     assert found == [("shop", "a", "2"), ("shop", "b", "1")]
-    assert {version for _, version in await stored(store, "a")} == {"1", "2"}
+    assert {version for _, version in await stored_versions(store, "a")} == {"1", "2"}
     assert len(await store.registry.deregister("shop", LATER)) == 3
 
 
@@ -116,9 +118,9 @@ async def test_a_declared_event_is_awaited_from_then_on(store: Store) -> None:
     assert [stray.reason for stray in strays] == ["early"]
 
 
-async def test_what_is_declared_with_another_content_is_refused_and_nothing_of_it_happens(store: Store) -> None:
-    await store.registry.register([agent("shop", events=(made("a"),))], NOW)
-    other = made("a", payload_schema={"type": "object", "title": "other"})[1]
+async def test_a_declaration_with_other_content_is_refused_and_nothing_of_it_happens(store: Store) -> None:
+    await store.registry.register([agent("shop", events=(made_event("a"),))], NOW)
+    other = made_event("a", payload_schema={"type": "object", "title": "other"})[1]
     with pytest.raises(LocalProtocolError, match="new version"):
         await do(store, Expect(expectation("q-1")), Declare("shop", other))
     assert await store.plans.expectation("q-1") is None

@@ -1,5 +1,4 @@
-"""Where the store is the bus: what is published arrives in the transaction that publishes it, claimed where there is a
-free hand."""
+"""The store as the bus: an event arrives in the transaction that publishes it, claimed for a free hand."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,12 +11,12 @@ from store_kit import (
     Backend,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     end,
     event,
     expectation,
     later,
-    opened,
+    open_store,
     plan,
     reply,
     step,
@@ -44,38 +43,40 @@ def of_one_owner(*numbers: int) -> list[EventEnvelope]:
     return [reply(f"r-{n}", f"q-{n}") for n in numbers]
 
 
-async def test_before_a_store_delivers_what_is_published_stands_in_the_outbox(store: Store) -> None:
+async def test_an_event_stands_in_the_outbox_before_the_store_delivers(store: Store) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     assert await store.queue.send([event("e-1")], None, NOW) == Arrival()
     assert await unsent_ids(store) == ["e-1"]
 
 
-async def test_what_is_sent_is_claimed_for_a_free_hand(store: Store, hands: FreeHands) -> None:
+async def test_a_sent_event_is_claimed_for_a_free_hand(store: Store, hands: FreeHands) -> None:
     await store.queue.send([event("e-1")], None, NOW)
     (delivery,) = hands.held
     assert (delivery.agent, delivery.event.id, delivery.attempt, delivery.fence) == ("worker", "e-1", 1, 1)
     assert await unsent_ids(store) == []
-    assert await claimed(store) == []
-    (again,) = await claimed(store, now=NOW + LEASE)
+    assert await claim_all(store) == []
+    (again,) = await claim_all(store, now=NOW + LEASE)
     assert (again.event.id, again.attempt, again.fence) == ("e-1", 2, 2), "the lease was on disk"
 
 
-async def test_without_a_free_hand_it_waits_to_be_claimed_and_its_agent_is_told(store: Store, hands: FreeHands) -> None:
+async def test_a_sent_event_without_a_free_hand_waits_and_its_agent_is_signalled(
+    store: Store, hands: FreeHands
+) -> None:
     arrivals = [await store.queue.send([event(f"e-{n}")], None, NOW) for n in range(3)]
     assert [arrival.agents for arrival in arrivals] == [frozenset(), frozenset(), {"worker"}]
     assert hands.ids() == ["e-0", "e-1"]
     assert hands.queued == ["worker"], "no later one goes before it"
-    assert [one.event.id for one in await claimed(store)] == ["e-2"]
+    assert [one.event.id for one in await claim_all(store)] == ["e-2"]
 
 
-async def test_a_commit_that_publishes_returns_what_arrived(store: Store, hands: FreeHands) -> None:
+async def test_a_publishing_commit_returns_its_arrivals(store: Store, hands: FreeHands) -> None:
     await store.registry.register([agent("other", "other.asked")], NOW)
     await store.queue.send([event("e-1")], None, NOW)
     published = (Publish(event("e-2", "other.asked")), Publish(event("e-3", "nobody.asked")))
     arrival = await store.queue.commit(Work(hands.held[0], Ack(), published), NOW)
     assert arrival.agents == {"other"}
     assert [(stray.event_id, stray.reason) for stray in arrival.strays] == [("e-3", "untaken")]
-    assert [one.event.id for one in await claimed(store, "other")] == ["e-2"]
+    assert [one.event.id for one in await claim_all(store, "other")] == ["e-2"]
 
 
 async def test_a_client_gets_its_reply_with_the_commit_that_publishes_it(store: Store, hands: FreeHands) -> None:
@@ -89,11 +90,11 @@ async def test_a_client_gets_its_reply_with_the_commit_that_publishes_it(store: 
 async def test_of_one_owner_the_next_is_claimed_when_the_one_before_has_ended(store: Store, hands: FreeHands) -> None:
     await store.registry.register([agent("planner")], NOW)
     hands.free["planner"] = 1
-    (opener,) = await _given(store, hands)
+    (opener,) = await _hold_deliveries(store, hands)
     opens = (SavePlan(plan(), None), *(Expect(expectation(f"q-{n}")) for n in range(3)))
     await store.queue.commit(Work(opener, Ack(), opens), NOW)
     await store.queue.send(of_one_owner(0, 1, 2), None, NOW)
-    assert hands.queued == [], "what is blocked waits for no hand"
+    assert hands.queued == [], "a blocked delivery waits for no hand"
     seen: list[str] = []
     while hands.held:
         (delivery,) = hands.held
@@ -108,7 +109,7 @@ async def test_of_one_owner_the_next_is_claimed_when_the_one_before_has_ended(st
 async def test_a_hand_is_kept_by_no_delivery_behind_another_of_its_owner(store: Store, hands: FreeHands) -> None:
     await store.registry.register([agent("planner")], NOW)
     hands.free["planner"] = 3
-    (opener,) = await _given(store, hands)
+    (opener,) = await _hold_deliveries(store, hands)
     opens = (SavePlan(plan(), None), *(Expect(expectation(f"q-{n}")) for n in range(3)))
     await store.queue.commit(Work(opener, Ack(), opens), NOW)
     await store.queue.send(of_one_owner(0, 1, 2), None, NOW)
@@ -118,7 +119,7 @@ async def test_a_hand_is_kept_by_no_delivery_behind_another_of_its_owner(store: 
 async def test_two_commits_at_once_for_one_owner_make_one_lease(store: Store, hands: FreeHands) -> None:
     await store.registry.register([agent("planner")], NOW)
     hands.free["planner"] = 9
-    first, second, opener = await _given(store, hands, 3)
+    first, second, opener = await _hold_deliveries(store, hands, 3)
     opens = (SavePlan(plan(), None), *(Expect(expectation(f"q-{n}")) for n in (1, 2)))
     await store.queue.commit(Work(opener, Ack(), opens), NOW)
     works = [
@@ -127,12 +128,12 @@ async def test_two_commits_at_once_for_one_owner_make_one_lease(store: Store, ha
     ]
     await asyncio.gather(*(store.queue.commit(work, NOW) for work in works))
     assert len(hands.held) == 1
-    assert await claimed(store, "planner") == []
+    assert await claim_all(store, "planner") == []
     assert await store.queue.count_pending("planner", "plan-1") == 2
 
 
 async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(store: Store, hands: FreeHands) -> None:
-    givers = await _given(store, hands, 5)
+    givers = await _hold_deliveries(store, hands, 5)
     for n, giver in enumerate(givers):
         await store.registry.register([agent(f"new-{n}", f"new-{n}.asked")], NOW)
         arrival = await store.queue.commit(Work(giver, Ack(), (Publish(event(f"n-{n}", f"new-{n}.asked")),)), NOW)
@@ -141,11 +142,11 @@ async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(st
 
 async def test_two_commits_that_meet_each_others_expectations_both_succeed(store: Store, hands: FreeHands) -> None:
     await store.registry.register([agent("planner")], NOW)
-    one, other = await _given(store, hands, 2)
+    one, other = await _hold_deliveries(store, hands, 2)
     for n, delivery in ((1, one), (2, other)):
         opens = (SavePlan(plan(f"plan-{n}"), None), Expect(expectation(f"q-{n}", plan_id=f"plan-{n}")))
         await store.queue.commit(Work(delivery, Ack(), opens), NOW)
-    crossing = await _given(store, hands, 2)
+    crossing = await _hold_deliveries(store, hands, 2)
     works = [
         Work(delivery, Ack(), (AppendStep(step(0, f"plan-{n}")), Publish(reply(f"r-{m}", f"q-{m}"))))
         for delivery, n, m in zip(crossing, (1, 2), (2, 1), strict=True)
@@ -158,7 +159,7 @@ async def test_two_commits_that_meet_each_others_expectations_both_succeed(store
     ]
 
 
-async def test_a_reader_by_cursor_misses_nothing_that_commits_late(store: Store, hands: FreeHands) -> None:
+async def test_a_reader_by_cursor_misses_no_late_commit(store: Store, hands: FreeHands) -> None:
     read: list[str] = []
     seen = 0
 
@@ -178,8 +179,8 @@ async def test_a_reader_by_cursor_misses_nothing_that_commits_late(store: Store,
     assert sorted(read) == sorted(f"{name}-{n}" for name in "abc" for n in range(20))
 
 
-async def test_what_is_undone_gives_its_hand_back_and_is_handed_to_nobody(store: Store, hands: FreeHands) -> None:
-    (giver,) = await _given(store, hands)
+async def test_an_undone_publication_gives_its_hand_back_and_is_not_handed_out(store: Store, hands: FreeHands) -> None:
+    (giver,) = await _hold_deliveries(store, hands)
     clash = (Publish(event("e-9")), SavePlan(plan(version=4), 3))
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(giver, Ack(), clash), NOW)
@@ -187,19 +188,19 @@ async def test_what_is_undone_gives_its_hand_back_and_is_handed_to_nobody(store:
     assert await store.events.event("e-9") is None
 
 
-async def test_one_that_fails_takes_no_hand_from_its_neighbours(store: Store, hands: FreeHands) -> None:
-    giver, other = await _given(store, hands, 2)
+async def test_a_failing_commit_takes_no_hand_from_its_neighbours(store: Store, hands: FreeHands) -> None:
+    giver, other = await _hold_deliveries(store, hands, 2)
     works = [
         Work(giver, Ack(), (Publish(event("e-8")), SavePlan(plan(version=4), 3))),
         Work(other, Ack(), (Publish(event("e-9")),)),
     ]
     failed, arrival = await asyncio.gather(*(store.queue.commit(one, NOW) for one in works), return_exceptions=True)
     assert isinstance(failed, VersionConflict) and isinstance(arrival, Arrival)
-    assert len(hands.ids() + [one.event.id for one in await claimed(store)]) == 1
+    assert len(hands.ids() + [one.event.id for one in await claim_all(store)]) == 1
     assert hands.free["worker"] + len(hands.held) == 2
 
 
-async def test_the_same_event_again_is_handed_to_nobody(store: Store, hands: FreeHands) -> None:
+async def test_a_repeated_event_is_not_handed_out_again(store: Store, hands: FreeHands) -> None:
     await store.queue.send([event("e-1")], None, NOW)
     await store.queue.send([event("e-1")], None, NOW)
     await store.queue.arrive([event("e-1")], NOW)
@@ -209,7 +210,7 @@ async def test_the_same_event_again_is_handed_to_nobody(store: Store, hands: Fre
 
 
 @pytest.mark.parametrize("backend", ["sqlite memory", "sqlite file"], indirect=True)
-async def test_a_lease_that_cannot_be_written_costs_no_hand(store: Store, hands: FreeHands) -> None:
+async def test_an_unwritable_lease_costs_no_hand(store: Store, hands: FreeHands) -> None:
     assert isinstance(store, SqliteStore)
     trap = "CREATE TRIGGER full BEFORE INSERT ON inbox WHEN NEW.state = 'leased' BEGIN SELECT RAISE(ABORT, 'full'); END"
     await store.database.write(lambda db: db.execute(trap))
@@ -221,33 +222,35 @@ async def test_a_lease_that_cannot_be_written_costs_no_hand(store: Store, hands:
 
 @pytest.fixture
 async def reopened(lasting: Backend) -> AsyncIterator[Store]:
-    """A store whose owner was killed with an event in hand that was born claimed."""
-    async with opened(lasting.make()) as store:
+    """A store of a killed owner, with a delivery claimed at its arrival."""
+    async with open_store(lasting.make()) as store:
         await store.registry.register([agent("worker", "work.asked")], NOW)
         store.deliver(FreeHands(worker=1), LEASE)
         await store.queue.send([event("e-1")], None, NOW)
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         yield store
 
 
-async def test_what_was_born_claimed_counts_as_a_crash_when_its_owner_is_gone(reopened: Store) -> None:
-    (delivery,) = await claimed(reopened)
+async def test_a_delivery_claimed_at_its_arrival_counts_as_a_crash_of_a_gone_owner(reopened: Store) -> None:
+    (delivery,) = await claim_all(reopened)
     assert (delivery.event.id, delivery.attempt) == ("e-1", 2)
     await reopened.queue.release([delivery])
 
 
-async def test_timers_and_wake_ups_arrive_where_they_are_published(store: Store, hands: FreeHands) -> None:
+async def test_timers_and_wake_ups_arrive_in_the_transaction_that_publishes_them(
+    store: Store, hands: FreeHands
+) -> None:
     await store.registry.register([agent("planner")], NOW)
     hands.free["planner"] = 1
-    (opener,) = await _given(store, hands)
+    (opener,) = await _hold_deliveries(store, hands)
     await store.queue.commit(Work(opener, Ack(), (SavePlan(plan(), None),)), NOW)
     assert await store.plans.cancel("plan-1", "why", later(1))
     assert [delivery.event.type for delivery in hands.held] == ["plan.cancel.requested"]
     assert hands.held[0].owner == "plan-1"
 
 
-async def _given(store: Store, hands: FreeHands, count: int = 1) -> list[Delivery]:
-    """Deliveries in hand of a worker that no test is about."""
+async def _hold_deliveries(store: Store, hands: FreeHands, count: int = 1) -> list[Delivery]:
+    """Return deliveries in hand of a worker outside of every test."""
     name = f"giver-{len(await store.events.events(limit=1000))}"
     await store.registry.register([agent(name, name)], NOW - timedelta(seconds=1))
     hands.free[name] = count

@@ -16,12 +16,12 @@ from soorma_ai.kernel.ports import Settlement, Store
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
-async def kept(store: Store, *plans: PlanRecord) -> None:
+async def save_plans(store: Store, *plans: PlanRecord) -> None:
     for one in plans:
         await do(store, SavePlan(one, None))
 
 
-async def called(store: Store, plan_id: str, minutes: int, usd: float | None) -> None:
+async def keep_answer(store: Store, plan_id: str, minutes: int, usd: float | None) -> None:
     """Keep an answer of a model so many minutes from now."""
     made = replace(entry(plan_id=plan_id), at=NOW + minutes * MINUTE, cost_usd=usd)
     made = replace(made, key=JournalKey("planner", f"{plan_id} {minutes} {usd}", 0))
@@ -33,10 +33,12 @@ def of_zoe(plan_id: str) -> PlanRecord:
     return replace(plan(plan_id), lineage=Lineage("default", "zoe", plan_id=plan_id, root_plan_id=plan_id))
 
 
-async def test_active_plans_are_counted_however_many_there_are(store: Store) -> None:
-    await kept(store, *(plan(f"p-{number}", created_at=later(number)) for number in range(60)))
-    await kept(store, plan("paused", status=PlanStatus.PAUSED), plan("held", blocked=Blocked("held", "a key", NOW)))
-    await kept(store, plan("theirs", tenant="acme"), plan("over", status=PlanStatus.COMPLETED), of_zoe("zoes"))
+async def test_any_number_of_active_plans_is_counted(store: Store) -> None:
+    await save_plans(store, *(plan(f"p-{number}", created_at=later(number)) for number in range(60)))
+    await save_plans(
+        store, plan("paused", status=PlanStatus.PAUSED), plan("held", blocked=Blocked("held", "a key", NOW))
+    )
+    await save_plans(store, plan("theirs", tenant="acme"), plan("over", status=PlanStatus.COMPLETED), of_zoe("zoes"))
     asks, works = gate("asks", plan_id="p-1"), expectation("works", plan_id="p-2")
     await do(store, Expect(asks), Expect(works), Expect(gate("more", plan_id="p-1")))
     found = await store.part(PLAN_FIGURES).count_active("default", None, 1_000)
@@ -47,18 +49,18 @@ async def test_active_plans_are_counted_however_many_there_are(store: Store) -> 
 
 
 async def test_beyond_a_bound_the_oldest_active_plan_is_not_known(store: Store) -> None:
-    await kept(store, *(plan(f"p-{number}") for number in range(3)))
+    await save_plans(store, *(plan(f"p-{number}") for number in range(3)))
     found = await store.part(PLAN_FIGURES).count_active("default", None, 3)
     assert (found.running + found.waiting, found.is_part, found.oldest) == (3, True, None)
     none = await store.part(PLAN_FIGURES).count_active("nobody", None, 3)
     assert (none.running, none.waiting, none.is_part, none.oldest) == (0, 0, False, None)
 
 
-async def test_root_plans_that_failed_since_a_moment_are_counted_by_their_end(store: Store) -> None:
+async def test_root_plans_failed_since_a_moment_are_counted_by_their_end(store: Store) -> None:
     failed = plan("failed", status=PlanStatus.FAILED, created_at=NOW - 9 * DAY)
     earlier = plan("earlier", status=PlanStatus.FAILED, updated_at=NOW - 2 * DAY)
     child = plan("child", status=PlanStatus.FAILED, root_plan_id="failed")
-    await kept(store, failed, earlier, child, plan("done", status=PlanStatus.COMPLETED), plan("runs"))
+    await save_plans(store, failed, earlier, child, plan("done", status=PlanStatus.COMPLETED), plan("runs"))
     figures = store.part(PLAN_FIGURES)
     assert await figures.count_failed("default", None, NOW - DAY, 100) == 1
     assert await figures.count_failed("default", None, NOW - 2 * DAY, 100) == 2
@@ -68,7 +70,7 @@ async def test_root_plans_that_failed_since_a_moment_are_counted_by_their_end(st
 
 async def test_a_cost_counts_at_the_time_of_its_call(store: Store) -> None:
     """Not at the beginning of its plan, nor at its end."""
-    await kept(store, plan("p-1"), plan("p-2", root_plan_id="p-1"), of_zoe("p-3"), plan("p-4", tenant="acme"))
+    await save_plans(store, plan("p-1"), plan("p-2", root_plan_id="p-1"), of_zoe("p-3"), plan("p-4", tenant="acme"))
     for plan_id, minutes, usd in (
         ("p-1", -1, 8.0),
         ("p-1", 0, 0.5),
@@ -77,7 +79,7 @@ async def test_a_cost_counts_at_the_time_of_its_call(store: Store) -> None:
         ("p-1", 300, 1.0),
         ("p-4", 300, 4.0),
     ):
-        await called(store, plan_id, minutes, usd)
+        await keep_answer(store, plan_id, minutes, usd)
     found = await store.part(PLAN_FIGURES).costs_of_calls("default", None, NOW, 100)
     assert found.minutes == (CallCost(NOW, 2, 0.5, 1), CallCost(NOW + 300 * MINUTE, 2, 1.25, 0))
     assert found.is_whole
@@ -85,10 +87,10 @@ async def test_a_cost_counts_at_the_time_of_its_call(store: Store) -> None:
     assert of_user.minutes == (CallCost(NOW + 300 * MINUTE, 1, 0.25, 0),)
 
 
-async def test_costs_are_whole_where_the_plans_looked_at_reach_back_to_the_beginning(store: Store) -> None:
-    await kept(store, plan("p-1", created_at=NOW - DAY), plan("p-2"), plan("p-3"))
-    await called(store, "p-1", 1, 1.0)
-    await called(store, "p-3", 1, 0.5)
+async def test_costs_are_whole_if_the_plans_read_reach_back_to_the_beginning(store: Store) -> None:
+    await save_plans(store, plan("p-1", created_at=NOW - DAY), plan("p-2"), plan("p-3"))
+    await keep_answer(store, "p-1", 1, 1.0)
+    await keep_answer(store, "p-3", 1, 0.5)
     figures = store.part(PLAN_FIGURES)
     part = await figures.costs_of_calls("default", None, NOW, 2)
     assert ([one.cost_usd for one in part.minutes], part.is_whole) == ([0.5], False)

@@ -1,4 +1,4 @@
-"""Forgetting a user: all that is theirs goes, done or not, and nothing of anybody else's."""
+"""Forgetting a user: all rows of the user go, done or not, and none of another."""
 
 from collections.abc import Coroutine
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from prune_kit import registered
+from prune_kit import register_agents
 from store_kit import (
     NOW,
     Backend,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     entry,
     event,
@@ -49,7 +49,7 @@ def of(user: tuple[str, str], one: EventEnvelope) -> EventEnvelope:
 
 
 async def everything(store: Store, user: tuple[str, str]) -> None:
-    """A row of this user in each table that holds any."""
+    """Make a row of this user in each table with rows of users."""
     tenant, name = user
     mark = f"{tenant}-{name}"
     lineage = Lineage(tenant, name, session_id=f"talk-{mark}", plan_id=f"p-{mark}", root_plan_id=f"p-{mark}")
@@ -88,8 +88,8 @@ async def everything(store: Store, user: tuple[str, str]) -> None:
         await store.audit.record(AuditEntry(tenant, name, f"key-{mark}", "submit", made.plan_id, NOW, "done"))
 
 
-async def told_of(store: Store, user: tuple[str, str]) -> dict[str, int]:
-    """How much of each kind there is of a user."""
+async def count_rows(store: Store, user: tuple[str, str]) -> dict[str, int]:
+    """Count the rows of a user by kind."""
     tenant, name = user
     mark = f"{tenant}-{name}"
     events = [row for row in await store.events.events(limit=1000) if (row.event.tenant_id, row.event.user_id) == user]
@@ -116,27 +116,27 @@ async def forget(store: Store, user: tuple[str, str], limit: int = 250) -> Forgo
 
 @pytest.mark.parametrize("limit", [1, 3, 250])
 async def test_all_of_one_user_goes_and_nothing_of_others(store: Store, limit: int) -> None:
-    await registered(store)
+    await register_agents(store)
     for user in WHO:
         await everything(store, user)
-    before = {user: await told_of(store, user) for user in WHO}
+    before = {user: await count_rows(store, user) for user in WHO}
     assert all(len(found) == 7 for found in before.values()), before
     await forget(store, ANN, limit)
-    assert await told_of(store, ANN) == {}
-    assert {user: await told_of(store, user) for user in WHO[1:]} == {user: before[user] for user in WHO[1:]}
-    assert (await store.part(UPKEEP).forget(limit)).is_done, "nobody is left to be forgotten"
+    assert await count_rows(store, ANN) == {}
+    assert {user: await count_rows(store, user) for user in WHO[1:]} == {user: before[user] for user in WHO[1:]}
+    assert (await store.part(UPKEEP).forget(limit)).is_done, "no user is left to be forgotten"
 
 
-async def test_nothing_of_them_happens_afterwards(store: Store) -> None:
-    await registered(store)
+async def test_nothing_of_a_forgotten_user_happens_afterwards(store: Store) -> None:
+    await register_agents(store)
     await everything(store, ANN)
     await forget(store, ANN)
     assert await store.queue.fire(later(7200), 100) == 0
     assert (await store.queue.sweep(later(7200))).stranded == ()
 
 
-async def test_keys_are_revoked_and_stay_as_does_what_was_changed(store: Store) -> None:
-    await registered(store)
+async def test_keys_are_revoked_and_stay_with_the_audit_log(store: Store) -> None:
+    await register_agents(store)
     for user in WHO[:3]:
         await everything(store, user)
     assert await store.part(UPKEEP).begin_forgetting(*ANN, NOW) == 1
@@ -146,7 +146,7 @@ async def test_keys_are_revoked_and_stay_as_does_what_was_changed(store: Store) 
     assert [row.entry.user_id for row in await store.audit.entries("default", 9)] == ["ben", "ann"]
 
 
-async def test_what_is_shared_stays(store: Store) -> None:
+async def test_shared_memos_stay(store: Store) -> None:
     shelf = shared_shelf("default", MemoKind.KNOWLEDGE)
     await do(store, keep(make_memo(shelf, "k", "for all", "bot", NOW, {})))
     await forget(store, ANN)
@@ -154,10 +154,10 @@ async def test_what_is_shared_stays(store: Store) -> None:
     assert await store.part(MEMOS).memo(shelf, "k", NOW) is not None
 
 
-async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
+async def test_forgetting_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
     store = lasting.make()
     await store.open(NOW)
-    await registered(store)
+    await register_agents(store)
     for user in WHO:
         await everything(store, user)
     await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
@@ -169,12 +169,12 @@ async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
         await store.open(NOW)
     else:
         raise AssertionError("it has no end")
-    assert await told_of(store, ANN) == {}
+    assert await count_rows(store, ANN) == {}
     await store.close()
 
 
 @pytest.mark.parametrize("lasting", ["sqlite file"], indirect=True)
-async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Path) -> None:
+async def test_no_byte_of_a_forgotten_user_is_left_in_the_file(lasting: Backend, tmp_path: Path) -> None:
     store = lasting.make()
     await store.open(NOW)
     await everything(store, ANN)
@@ -190,12 +190,12 @@ async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Pat
 
 
 @pytest.mark.parametrize("is_begun", [True, False], ids=["of a plan", "of a goal that is being begun"])
-async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_begun: bool) -> None:
-    """A model answers, and an agent speaks, when all that this was about is gone."""
+async def test_late_answers_and_events_of_a_forgotten_plan_are_not_stored(store: Store, is_begun: bool) -> None:
+    """A model answers, and an agent publishes, after their plan is gone."""
     await store.registry.register([planner()], NOW)
     goal = of(ANN, event("goal", "goal.given"))
     await store.queue.arrive([goal], NOW)
-    (in_hand,) = await claimed(store, "planner")
+    (in_hand,) = await claim_all(store, "planner")
     about = plan(in_hand.owner, lineage=replace(goal.lineage, plan_id=in_hand.owner), goal_id="goal")
     if is_begun:
         await do(store, SavePlan(about, None))
@@ -216,11 +216,11 @@ async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_b
             await write
     assert await store.plans.decisions(about.plan_id) == []
     assert await store.plans.read_spent(about.plan_id) == Spent()
-    assert await told_of(store, ANN) == {}
+    assert await count_rows(store, ANN) == {}
 
 
-def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Coroutine[Any, Any, Any]]:
-    """An event, a request that people have to let go, a memo and a session."""
+def begin_everything(store: Store, user: tuple[str, str], number: int) -> list[Coroutine[Any, Any, Any]]:
+    """Begin an event, a held request, a memo and a session."""
     tenant, name = user
     asked = of(user, event(f"new-{name}-{number}"))
     gate = replace(expectation(f"gate-{name}-{number}", ExpectationKind.GATE), plan_id=None, user_id=name)
@@ -234,22 +234,22 @@ def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Co
     ]
 
 
-async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(store: Store) -> None:
-    await registered(store)
+async def test_new_work_of_a_user_is_refused_until_the_user_is_forgotten(store: Store) -> None:
+    await register_agents(store)
     for user in WHO[:3]:
         await everything(store, user)
     await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
     for user in WHO[1:3]:
-        for begun in what_they_begin(store, user, 0):
+        for begun in begin_everything(store, user, 0):
             await begun
     for number in range(10):
-        for begun in what_they_begin(store, ANN, number):
+        for begun in begin_everything(store, ANN, number):
             with pytest.raises(TransientError, match="'ann' is being forgotten"):
                 await begun
         assert not (await store.part(UPKEEP).forget(1, *ANN)).is_done
     await forget(store, ANN)
-    assert await told_of(store, ANN) == {}
-    for begun in what_they_begin(store, ANN, 999):
+    assert await count_rows(store, ANN) == {}
+    for begun in begin_everything(store, ANN, 999):
         await begun
     assert (await store.part(UPKEEP).forget(5)).is_done
     assert await store.part(MEMOS).memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, (
@@ -257,7 +257,7 @@ async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(sto
     )
 
 
-async def test_what_a_bus_brings_of_them_meanwhile_goes_with_the_rest_and_holds_up_nobody_else(store: Store) -> None:
+async def test_events_of_the_user_brought_meanwhile_go_too_and_hold_up_no_others(store: Store) -> None:
     await store.queue.send([of(ANN, event("sent"))], None, NOW)
     await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
     assert not (await store.part(UPKEEP).forget(1, *ANN)).is_done
@@ -266,7 +266,7 @@ async def test_what_a_bus_brings_of_them_meanwhile_goes_with_the_rest_and_holds_
     assert [row.event.id for row in await store.events.events()] == ["another's"]
 
 
-async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_which(store: Store) -> None:
+async def test_events_of_others_into_a_forgotten_plan_stay_without_a_trace_of_the_plan(store: Store) -> None:
     ben = WHO[1]
     await store.registry.register([awaiting_payment()], NOW)
     await everything(store, ANN)
@@ -274,9 +274,9 @@ async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_whi
     await do(store, Expect(waiting))
     paid = of(ben, fact("paid")).model_copy(update={"data": {"order_id": "o-1"}})
     await store.queue.arrive([paid], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     assert (delivery.event.id, delivery.owner) == ("paid", "p-default-ann")
     await forget(store, ANN)
     assert await store.events.event("paid") is not None
     assert await store.events.receivers_of(["paid"]) == []
-    assert await claimed(store, "planner") == []
+    assert await claim_all(store, "planner") == []

@@ -1,10 +1,10 @@
-"""Who holds a delivery, who gave it back, who began what must not be repeated, and who lost it to a crash."""
+"""Deliveries in hand: their holders, releases, begun handlings that must not be repeated, and crashes."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later, replied
+from store_kit import LEASE, NOW, Backend, claim_all, end, event, in_hand, in_line, later, let_replies_arrive
 
 from soorma_ai.errors import LeaseLost
 from soorma_ai.features.dead_letters.ports import LETTERS
@@ -16,17 +16,17 @@ from soorma_ai.kernel.ports import Delivery, Store
 
 
 async def suspects(store: Store, after: float = 0.0) -> list[str]:
-    """Claim all suspects so many seconds later, and return the ids of their events."""
+    """Claim all poison candidates so many seconds later, and return the ids of their events."""
     found: list[str] = []
     while (suspect := await store.queue.claim_poison_candidate(["worker"], later(after), LEASE)) is not None:
         found.append(suspect.event.id)
     return found
 
 
-async def test_what_is_given_back_may_be_claimed_at_once_and_counts_as_no_attempt(store: Store) -> None:
+async def test_a_released_delivery_may_be_claimed_at_once_and_counts_as_no_attempt(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
     await store.queue.release([delivery])
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert (again.attempt, again.fence) == (1, delivery.fence + 1)
 
 
@@ -34,11 +34,11 @@ async def test_only_its_holder_gives_a_delivery_back(store: Store) -> None:
     (stale,) = await in_hand(store, "e-1")
     (holder,) = await store.queue.claim("worker", later(60), LEASE, 1)
     await store.queue.release([stale])
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     assert await store.queue.renew([holder], later(90)) == [holder]
 
 
-async def test_that_a_handler_has_begun_is_known_to_the_next_holder(store: Store) -> None:
+async def test_the_begin_of_a_handler_is_known_to_the_next_holder(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
     assert delivery.started == 0
     await store.queue.begin(delivery)
@@ -49,15 +49,15 @@ async def test_that_a_handler_has_begun_is_known_to_the_next_holder(store: Store
 
 
 @pytest.mark.parametrize(("undone", "known"), [(False, True), (True, False)])
-async def test_only_the_handler_can_say_that_nothing_was_done(store: Store, undone: bool, known: bool) -> None:
+async def test_only_the_handler_can_take_its_begin_back(store: Store, undone: bool, known: bool) -> None:
     (delivery,) = await in_hand(store, "e-1")
     await store.queue.begin(delivery)
     await end(store, delivery, RetryAfter(timedelta(0), "later", undone))
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert (again.started > 0) is known
 
 
-async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store) -> None:
+async def test_a_delivery_in_doubt_rests_and_holds_up_its_owner_alone(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
     await store.queue.arrive([event("e-2")], NOW)
     await end(store, delivery, InDoubt("nobody knows"))
@@ -68,7 +68,7 @@ async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store)
 
 @pytest.fixture
 async def crash(lasting: Backend) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
-    """Open the store again, as after the end of a process that told nobody."""
+    """Open the store again, as after a kill of its process."""
     opened: list[Store] = []
 
     async def again() -> Store:
@@ -82,32 +82,32 @@ async def crash(lasting: Backend) -> AsyncIterator[Callable[[], Awaitable[Store]
     await opened[0].close()
 
 
-async def test_what_was_in_hand_at_two_crashes_is_claimed_alone(crash: Callable[[], Awaitable[Store]]) -> None:
+async def test_a_delivery_in_hand_at_two_crashes_is_claimed_alone(crash: Callable[[], Awaitable[Store]]) -> None:
     store = await crash()
     await in_hand(store, "e-1", "e-2")
     await store.queue.arrive([event("e-3")], NOW)
     store = await crash()
     assert await suspects(store) == []
-    assert [one.event.id for one in await claimed(store, limit=2)] == ["e-1", "e-2"]
+    assert [one.event.id for one in await claim_all(store, limit=2)] == ["e-1", "e-2"]
     store = await crash()
-    assert [one.event.id for one in await claimed(store, limit=9)] == ["e-3"]
+    assert [one.event.id for one in await claim_all(store, limit=9)] == ["e-3"]
     assert await suspects(store) == ["e-1", "e-2"]
 
 
-async def test_the_suspect_that_was_there_more_often_comes_last(crash: Callable[[], Awaitable[Store]]) -> None:
-    """So that whoever is only near it is out of its way first."""
+async def test_the_poison_candidate_of_more_crashes_comes_last(crash: Callable[[], Awaitable[Store]]) -> None:
+    """So that a mere neighbour is out of its way first."""
     await in_hand(await crash(), "e-1", "e-2", "e-3")
     for _ in range(2):
-        await claimed(await crash())
+        await claim_all(await crash())
     suspect = await (await crash()).queue.claim_poison_candidate(["worker"], NOW, LEASE)
     assert suspect is not None and suspect.event.id == "e-1"
     assert await suspects(await crash(), 9999) == ["e-2", "e-3", "e-1"]
 
 
-async def test_a_suspect_rests_longer_after_each_further_crash(crash: Callable[[], Awaitable[Store]]) -> None:
-    """Whatever ends processes for some minutes does not use up its attempts."""
+async def test_a_poison_candidate_rests_longer_after_each_further_crash(crash: Callable[[], Awaitable[Store]]) -> None:
+    """A cause that ends processes for some minutes does not use up its attempts."""
     (first,) = await in_hand(await crash(), "e-1")
-    await claimed(await crash())
+    await claim_all(await crash())
     assert await suspects(await crash()) == ["e-1"]
     claimed_at = 0.0
     for crashes, pause in ((3, 60.0), (4, 240.0)):
@@ -134,13 +134,13 @@ async def stop_its_plan(store: Store, suspect: Delivery) -> None:
 
 
 @pytest.mark.parametrize("free", [give_back, try_again, stop_its_plan])
-async def test_whoever_claims_suspects_is_told_of_one_that_may_be_claimed_again(
+async def test_the_claimant_of_poison_candidates_is_signalled_of_one_free_again(
     crash: Callable[[], Awaitable[Store]], free: Callable[[Store, Delivery], Awaitable[None]]
 ) -> None:
-    """They are in no agent's line, and nothing is due that would wake whoever claims them."""
-    await replied(await crash(), 1)
+    """They are in no agent's line, and no due timer would wake their claimant."""
+    await let_replies_arrive(await crash(), 1)
     for _ in range(2):
-        await claimed(await crash(), "planner")
+        await claim_all(await crash(), "planner")
     store, told = await crash(), list[str]()
     store.notify(lambda is_leaving: None, lambda arrival: told.extend(arrival.agents))
     suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
@@ -150,7 +150,9 @@ async def test_whoever_claims_suspects_is_told_of_one_that_may_be_claimed_again(
     assert await store.queue.claim_poison_candidate(["planner"], NOW, LEASE) is not None
 
 
-async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[[], Awaitable[Store]]) -> None:
+async def test_a_lent_delivery_is_no_poison_candidate_after_the_end_of_its_lender(
+    crash: Callable[[], Awaitable[Store]],
+) -> None:
     store = await crash()
     await in_line(store, "e-1")
     for times in range(4):
@@ -164,7 +166,7 @@ async def lent_to(store: Store, borrower: Borrower, *held: int) -> list[Delivery
     return await store.part(LEASES).lend("worker", NOW, LEASE, 9, held, borrower)
 
 
-async def test_a_loan_that_was_lost_is_lent_again_after_a_restart_and_is_no_attempt(
+async def test_a_lost_loan_is_lent_again_after_a_restart_and_is_no_attempt(
     crash: Callable[[], Awaitable[Store]],
 ) -> None:
     await in_line(await crash(), "e-1")
@@ -174,7 +176,7 @@ async def test_a_loan_that_was_lost_is_lent_again_after_a_restart_and_is_no_atte
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-async def test_a_loan_that_came_stays_with_its_borrower_after_a_restart(
+async def test_a_received_loan_stays_with_its_borrower_after_a_restart(
     crash: Callable[[], Awaitable[Store]], is_held: bool
 ) -> None:
     store = await crash()
@@ -184,15 +186,15 @@ async def test_a_loan_that_came_stays_with_its_borrower_after_a_restart(
     assert await lent_to(store, Borrower("two", loan=1)) == []
     second = Borrower("one", loan=2, last=None if is_held else 1)
     assert await lent_to(store, second, *([lent.seq] if is_held else [])) == []
-    assert await lent_to(store, Borrower("one", loan=3, last=2)) == [], "what came is not asked about again"
+    assert await lent_to(store, Borrower("one", loan=3, last=2)) == [], "a received loan is not asked about again"
     assert await store.queue.renew([lent], later(60)) == [lent]
 
 
-async def test_what_was_given_back_before_the_end_is_no_suspect(crash: Callable[[], Awaitable[Store]]) -> None:
+async def test_a_delivery_released_before_the_end_is_no_poison_candidate(crash: Callable[[], Awaitable[Store]]) -> None:
     store = await crash()
     await in_line(store, "e-1")
     for _ in range(4):
-        await store.queue.release(await claimed(store))
+        await store.queue.release(await claim_all(store))
         store = await crash()
     assert await suspects(store) == []
 
@@ -204,7 +206,7 @@ async def test_the_backlog_is_counted_up_to_a_limit(store: Store) -> None:
     assert await store.queue.backlog(9) == 2
 
 
-async def test_what_was_sent_and_has_not_arrived_is_sent_again(store: Store) -> None:
+async def test_a_sent_event_without_an_arrival_is_sent_again(store: Store) -> None:
     await store.queue.send([event("e-1"), event("e-2")], None, NOW)
     rows = await store.queue.unsent(9)
     await store.queue.mark_sent([row.seq for row in rows], NOW)
@@ -215,7 +217,7 @@ async def test_what_was_sent_and_has_not_arrived_is_sent_again(store: Store) -> 
     assert [row.event.id for row in await store.queue.unsent(9)] == ["e-2"]
 
 
-async def test_whose_leases_ran_out_twice_is_claimed_alone_too(store: Store) -> None:
+async def test_a_delivery_with_two_expired_leases_is_claimed_alone_too(store: Store) -> None:
     await in_hand(store, "e-1")
     (again,) = await store.queue.claim("worker", later(60), LEASE, 1)
     assert again.attempt == 2

@@ -1,10 +1,10 @@
-"""API keys are stored by their hash and end when they are revoked; what callers changed is kept, in order."""
+"""API keys are stored by their hash and end when they are revoked; the audit log is kept, in order."""
 
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, Backend, later, opened
+from store_kit import NOW, Backend, later, open_store
 
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
@@ -23,7 +23,7 @@ async def test_a_key_is_found_by_its_id_as_it_was_made(store: Store) -> None:
     assert await store.part(KEYS).find("k-2") is None
 
 
-async def test_an_id_is_one_keys_for_good(store: Store) -> None:
+async def test_the_id_of_a_key_is_not_used_twice(store: Store) -> None:
     await store.part(KEYS).add(KEY)
     with pytest.raises(LocalProtocolError, match="there is an API key k-1 already"):
         await store.part(KEYS).add(replace(KEY, user_id="eve", secret_hash="cd" * 32))
@@ -50,10 +50,10 @@ async def test_a_tenants_keys_are_listed_the_newest_first(store: Store) -> None:
 
 
 async def test_keys_and_changes_outlive_the_process(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         await store.part(KEYS).add(KEY)
         await store.audit.record(ENTRY)
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         assert await store.part(KEYS).find("k-1") == KEY
         assert [row.entry for row in await store.audit.entries("acme", 9)] == [ENTRY]
 
@@ -68,7 +68,7 @@ async def test_changes_are_listed_by_pages_the_newest_first(store: Store) -> Non
     assert await store.audit.entries("acme", 3, before=rest[-1].seq) == []
 
 
-async def test_what_is_known_of_changes_goes_with_a_prune_once_it_is_old_enough(store: Store) -> None:
+async def test_the_audit_log_goes_with_a_prune_once_it_is_old_enough(store: Store) -> None:
     old, young = replace(ENTRY, what="old", at=NOW - AUDIT_KEPT), replace(ENTRY, what="young")
     for entry in (old, young, replace(old, tenant_id="other")):
         await store.audit.record(entry)

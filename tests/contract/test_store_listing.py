@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
+from store_kit import NOW, agent, claim_all, do, event, expectation, gate, later, plan, reserve, settle
 
 from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter
 from soorma_ai.kernel.domain.effects import Expect, SavePlan
@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Settlement, Store
 
 
-async def kept(store: Store, count: int = 6) -> None:
+async def save_plans(store: Store, count: int = 6) -> None:
     """Plans p-0, p-1 ...: every third is paused, the last is another tenant's, p-1 is of zoe in the session s."""
     for number in range(count):
         made = plan(f"p-{number}", tenant="acme" if number == count - 1 else "default")
@@ -43,10 +43,10 @@ async def kept(store: Store, count: int = 6) -> None:
         (None, PlanFilter(search="%"), []),
     ],
 )
-async def test_plans_are_listed_newest_first_by_what_is_wanted(
+async def test_plans_are_listed_newest_first_by_a_filter(
     store: Store, user: str | None, wanted: PlanFilter, found: list[str]
 ) -> None:
-    await kept(store)
+    await save_plans(store)
     page = await store.part(PLAN_LISTS).plan_page("default", user, wanted, 0, 50)
     assert [row.plan.plan_id for row in page.rows] == found
     assert page.is_end
@@ -54,7 +54,7 @@ async def test_plans_are_listed_newest_first_by_what_is_wanted(
 
 @pytest.mark.parametrize("statuses", [(), (PlanStatus.RUNNING, PlanStatus.PAUSED)])
 async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses: tuple[PlanStatus, ...]) -> None:
-    await kept(store)
+    await save_plans(store)
     seen, before, is_end = list[str](), 0, False
     while not is_end:
         page = await store.part(PLAN_LISTS).plan_page("default", None, PlanFilter(statuses), before, 2)
@@ -63,8 +63,8 @@ async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses
     assert seen == ["p-4", "p-3", "p-2", "p-1", "p-0"]
 
 
-async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> None:
-    await kept(store)
+async def test_a_plan_is_listed_with_the_spending_of_its_tree(store: Store) -> None:
+    await save_plans(store)
     call = Charge("p-2", 1, 70, 0.5)
     await reserve(store, call, plan().limits)
     await reserve(store, call, plan().limits)
@@ -74,19 +74,19 @@ async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> No
     assert found == {"p-2": Spent(0, 1, 70, 0.5, reserved=Reserved(1, 70, 0.5))}
 
 
-async def test_of_many_open_expectations_the_oldest_of_each_plan_are_told(store: Store) -> None:
-    await kept(store, 3)
+async def test_of_many_open_expectations_the_oldest_of_each_plan_are_listed(store: Store) -> None:
+    await save_plans(store, 3)
     of_first = [expectation(f"e-{n}", plan_id="p-0", opened_at=later(n)) for n in range(4)]
     await do(store, *map(Expect, of_first), Expect(gate("g-1", plan_id="p-1")))
     found = await store.part(PLAN_LISTS).first_awaited(["p-0", "p-1", "p-2"], 2)
     assert sorted(one.id for one in found) == ["e-0", "e-1", "g-1"]
 
 
-async def test_what_waits_is_counted_by_agent_of_a_tenant(store: Store) -> None:
+async def test_backlogs_of_a_tenant_are_counted_by_agent(store: Store) -> None:
     await store.registry.register([agent("worker", "work.asked"), agent("other", "work.asked")], NOW)
     mine = [event(f"e-{n}") for n in range(3)]
     await store.queue.arrive([*mine, event("theirs", tenant="acme")], NOW)
-    await claimed(store, "worker", limit=1)
+    await claim_all(store, "worker", limit=1)
     found = await store.queue.backlogs("default", 100)
     assert [(one.agent, one.waiting, one.in_hand) for one in found] == [("other", 3, 0), ("worker", 2, 1)]
     assert await store.queue.backlogs("nobody", 100) == []

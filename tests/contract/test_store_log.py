@@ -24,13 +24,13 @@ async def test_a_sent_event_is_in_the_log_with_every_field_and_in_the_outbox(sto
     assert await unsent_ids(store) == ["e-1"]
 
 
-async def test_whose_an_id_is_can_be_asked_of_many_at_once(store: Store) -> None:
+async def test_the_tenants_of_many_event_ids_are_found_at_once(store: Store) -> None:
     await store.queue.send([event("a", tenant="acme"), event("b", tenant="globex")], None, NOW)
     assert await store.events.tenants_of(["b", "nothing", "a"]) == {"a": "acme", "b": "globex"}
     assert await store.events.tenants_of([]) == {}
 
 
-async def test_the_outbox_keeps_the_order_of_recording_and_loses_what_is_sent(store: Store) -> None:
+async def test_the_outbox_keeps_the_order_of_recording_and_loses_sent_events(store: Store) -> None:
     await store.queue.send([event("b"), event("a")], None, NOW)
     await do(store, Publish(event("d")), Publish(event("c")))
     assert await unsent_ids(store) == ["b", "a", "d", "c"]
@@ -42,7 +42,7 @@ async def test_the_outbox_keeps_the_order_of_recording_and_loses_what_is_sent(st
     assert await store.events.event("a") is not None, "it stays in the log"
 
 
-async def test_what_was_sent_or_came_in_is_not_sent_again(store: Store) -> None:
+async def test_a_sent_or_received_event_is_not_sent_again(store: Store) -> None:
     await store.queue.send([event("a", data={"x": 1, "y": 2})], None, NOW)
     await store.queue.mark_sent([stored.seq for stored in await store.queue.unsent(10)], NOW)
     await store.queue.send([event("a", data={"y": 2, "x": 1})], None, later(60))
@@ -61,7 +61,7 @@ async def test_what_was_sent_or_came_in_is_not_sent_again(store: Store) -> None:
     ],
     ids=["data", "type", "topic"],
 )
-async def test_the_same_id_with_other_content_is_refused_and_tells_both(store: Store, other: EventEnvelope) -> None:
+async def test_the_same_id_with_other_content_is_refused_with_both_contents(store: Store, other: EventEnvelope) -> None:
     await store.queue.send([event("a", data={"x": 1})], None, NOW)
     with pytest.raises(LocalProtocolError, match="exists with other content") as refused:
         await store.queue.send([event("fine"), other], None, NOW)
@@ -82,7 +82,7 @@ async def test_a_client_request_and_its_expectation_are_stored_together_and_once
     assert (await find(store, "q-1")).met_by == "r-1"
 
 
-async def test_an_expectation_that_is_there_before_its_request_stands(store: Store) -> None:
+async def test_an_expectation_opened_before_its_request_stands(store: Store) -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
     await do(store, Expect(expected))
     await store.queue.send([event("q-1")], replace(expected, event_type="other"), NOW)

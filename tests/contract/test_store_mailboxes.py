@@ -1,4 +1,4 @@
-"""What waits for another store: it is sent, and sent again, until that store has said that it has it."""
+"""Mailboxes of other stores: an event is sent, and sent again, until its store confirms it."""
 
 from datetime import timedelta
 
@@ -18,16 +18,16 @@ from soorma_ai.kernel.rules.arrival.silence import timer_of_silence
 PAYS = ((EventRole.TAKES, EventDefinition(event_name="pay")),)
 
 
-async def mailed(store: Store, *event_ids: str) -> str:
-    """Put requests into the mailbox of another store, whose name is returned."""
+async def put_mail(store: Store, *event_ids: str) -> str:
+    """Put requests into the mailbox of another store; return its name."""
     far = replace(agent("far", "pay", events=PAYS), store="there")
     await store.registry.register([far], NOW)
     await store.queue.arrive([event(one, "pay", EventTopic.ACTION_REQUESTS) for one in event_ids], NOW)
     return mailbox_of("there")
 
 
-async def test_what_was_sent_before_is_claimed_apart_from_what_was_not(store: Store) -> None:
-    box = await mailed(store, "e-1", "e-2", "e-3")
+async def test_mail_sent_before_is_claimed_apart_from_fresh_mail(store: Store) -> None:
+    box = await put_mail(store, "e-1", "e-2", "e-3")
     (first,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 5)
     await end(store, first, RetryAfter(timedelta(seconds=2), "unconfirmed"))
     fresh = await store.part(MAIL).claim_mail(box, later(5), LEASE, 9, 0)
@@ -37,17 +37,17 @@ async def test_what_was_sent_before_is_claimed_apart_from_what_was_not(store: St
     assert [(one.event.id, one.attempt) for one in again] == [("e-1", 2)]
 
 
-async def test_what_is_kept_for_other_stores_is_counted_by_mailbox(store: Store) -> None:
+async def test_mail_for_other_stores_is_counted_by_mailbox(store: Store) -> None:
     assert await store.queue.count_mail() == {}
-    box = await mailed(store, "e-1", "e-2", "e-3")
+    box = await put_mail(store, "e-1", "e-2", "e-3")
     (first,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 5)
     assert await store.queue.count_mail() == {box: 3}
     await end(store, first, Ack())
     assert await store.queue.count_mail() == {box: 2}
 
 
-async def test_a_delivery_is_claimed_by_the_name_of_its_event_from_whoever_has_it(store: Store) -> None:
-    box = await mailed(store, "e-1", "e-2")
+async def test_a_delivery_is_claimed_by_the_id_of_its_event_from_any_holder(store: Store) -> None:
+    box = await put_mail(store, "e-1", "e-2")
     (held,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 0)
     assert await store.part(MAIL).claim_named(mailbox_of("another"), "default", ["e-1"], NOW, LEASE) == []
     assert await store.part(MAIL).claim_named(box, "acme", ["e-1"], NOW, LEASE) == []
@@ -61,8 +61,8 @@ async def test_a_delivery_is_claimed_by_the_name_of_its_event_from_whoever_has_i
     assert await store.part(MAIL).claim_named(box, "default", ["e-1", "e-2"], NOW, LEASE) == []
 
 
-async def test_the_notice_of_silence_is_told_once_and_not_about_what_the_other_store_has(store: Store) -> None:
-    box = await mailed(store, "e-1", "e-2")
+async def test_the_notice_of_silence_comes_once_and_not_for_confirmed_mail(store: Store) -> None:
+    box = await put_mail(store, "e-1", "e-2")
     (first, _) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 9, 0)
     quiet = Unschedule(timer_of_silence("there", first.event.id))
     await store.queue.commit(Work(first, Ack(), (quiet,)), NOW)

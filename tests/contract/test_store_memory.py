@@ -1,10 +1,10 @@
-"""Working memory of plans, sessions, and what is looked up beside them."""
+"""Working memory of plans, sessions, and the searches beside them."""
 
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
+from store_kit import NOW, agent, claim_all, do, end, event, expectation, later, plan
 
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
@@ -33,7 +33,7 @@ async def value(store: Store, at: MemoryKey = AT) -> Json:
 
 
 @pytest.mark.parametrize("given", [None, 0, 1.5, "text", [], [1, [2]], {"a": [None, True]}, "[", "é\n", 2**70])
-async def test_what_is_stored_is_read_and_what_never_was_is_not_there(store: Store, given: Json) -> None:
+async def test_a_stored_value_is_read_and_a_never_stored_one_is_not_there(store: Store, given: Json) -> None:
     assert await store.memory.recall(AT) == StoredValue(0, exists=False, value=None)
     assert await store.memory.memory_keys("default", "plan-1") == []
     await do(store, StoreMemory(AT, given))
@@ -65,7 +65,7 @@ async def test_another_version_than_was_read_is_a_conflict_and_changes_nothing(s
     assert await store.memory.memory_keys("default", "plan-1") == ["k"]
 
 
-async def test_increments_add_up_and_an_absent_one_begins_at_nothing(store: Store) -> None:
+async def test_increments_add_up_and_an_absent_value_begins_at_zero(store: Store) -> None:
     for by in (1, 2.5, -1):
         await do(store, IncrementMemory(AT, by))
     assert await value(store) == 2.5
@@ -74,7 +74,7 @@ async def test_increments_add_up_and_an_absent_one_begins_at_nothing(store: Stor
     assert await value(store) == 4
 
 
-async def test_what_is_appended_stands_behind_what_was_stored(store: Store) -> None:
+async def test_appended_values_stand_behind_stored_ones(store: Store) -> None:
     await do(store, AppendMemory(AT, ("a",)))
     await do(store, AppendMemory(AT, ("b", ["c"])))
     assert await value(store) == ["a", "b", ["c"]]
@@ -103,7 +103,7 @@ async def test_only_a_number_is_incremented_to_a_number_and_only_a_list_is_appen
     assert await value(store) == stored
 
 
-async def test_plans_and_tenants_do_not_share_what_they_remember(store: Store) -> None:
+async def test_plans_and_tenants_do_not_share_their_memory(store: Store) -> None:
     places = [AT, replace(AT, plan_id="plan-2"), replace(AT, tenant_id="other"), replace(AT, key="K")]
     await store.part(PLAN_MEMORY).memorize([StoreMemory(at, n) for n, at in enumerate(places)], NOW)
     assert [await value(store, at) for at in places] == [0, 1, 2, 3]
@@ -120,7 +120,7 @@ def in_session(plan_id: str, session_id: str | None, tenant: str = "default", se
     return plan(plan_id, lineage=lineage, created_at=at, updated_at=at, answer_key=f"key-{plan_id}")
 
 
-async def test_the_first_plan_that_names_a_session_makes_it(store: Store) -> None:
+async def test_the_first_plan_of_a_session_makes_it(store: Store) -> None:
     await do(store, SavePlan(in_session("p-1", "s", seconds=5), None))
     await do(store, SavePlan(in_session("p-2", "s", seconds=9), None), SavePlan(in_session("p-3", None), None))
     assert await store.memory.sessions("default", 9) == [
@@ -131,7 +131,7 @@ async def test_the_first_plan_that_names_a_session_makes_it(store: Store) -> Non
 
 
 @pytest.mark.parametrize("begun_by_a_plan", [False, True])
-async def test_a_session_keeps_the_first_name_that_it_was_given(store: Store, begun_by_a_plan: bool) -> None:
+async def test_a_session_keeps_its_first_name(store: Store, begun_by_a_plan: bool) -> None:
     joining = SavePlan(in_session("p-1", "s", seconds=5), None)
     naming = OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"}, user_id="bob"))
     await do(store, *((joining, naming) if begun_by_a_plan else (naming, joining)))
@@ -155,14 +155,14 @@ async def test_a_session_of_another_user_is_neither_opened_nor_changed(store: St
     assert await store.events.event("e-1") is None
 
 
-async def test_an_event_is_sent_with_the_session_that_it_opens(store: Store) -> None:
+async def test_an_event_is_sent_with_its_new_session(store: Store) -> None:
     await store.queue.send([event("e-1")], None, NOW, session=OpenSession("default", session("s")))
     await store.queue.send([event("e-2")], None, NOW, session=OpenSession("default", session("s")))
     assert await store.memory.sessions("default", 9) == [session("s")]
     assert len(await store.events.events()) == 2
 
 
-async def test_the_session_where_something_happened_last_comes_first(store: Store) -> None:
+async def test_the_session_with_the_latest_activity_comes_first(store: Store) -> None:
     for n in range(3):
         await do(store, SavePlan(in_session(f"p-{n}", f"s-{n}", seconds=n), None))
     moved = replace(in_session("p-0", "s-0"), updated_at=later(60), version=1)
@@ -204,10 +204,10 @@ async def test_expectations_are_found_by_group_and_by_name(store: Store) -> None
     assert await store.plans.expectations_by_id([]) == []
 
 
-async def test_how_far_the_receivers_are_is_told(store: Store) -> None:
+async def test_the_progress_of_the_receivers_of_an_event_is_read(store: Store) -> None:
     await store.registry.register([agent("one", "work.asked"), agent("two", "work.asked")], NOW)
     await store.queue.arrive([event("e-1"), event("e-2", "nobody.takes")], NOW)
-    (delivery,) = await claimed(store, "one")
+    (delivery,) = await claim_all(store, "one")
     told = {
         (one.event_id, one.agent): (one.has_begun, one.is_dead)
         for one in await store.events.receivers_of(["e-1", "e-2", "x"])
@@ -217,7 +217,7 @@ async def test_how_far_the_receivers_are_is_told(store: Store) -> None:
     assert {one.agent: one.has_begun for one in await store.events.receivers_of(["e-1"])} == {"one": True, "two": False}
 
 
-async def test_the_workers_that_took_one_request_are_known(store: Store) -> None:
+async def test_the_workers_of_one_request_are_known(store: Store) -> None:
     for name in ("one", "two"):
         task = TaskRecord("t", name, "work.asked", {}, Lineage(), "t", "done", EventTopic.ACTION_RESULTS, NOW, {})
         await do(store, SaveTask(task, None))

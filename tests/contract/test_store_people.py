@@ -1,11 +1,11 @@
-"""What people do about questions is kept, in the place of what was there, and goes with its question or its person."""
+"""Acts of people about questions are kept, replace earlier ones, and go with their question or their person."""
 
 import asyncio
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, answer, do, event, find, gate, later, question, running, unsent_ids, wait
+from store_kit import NOW, answer, do, event, find, gate, later, question, save_running_plan, unsent_ids, wait
 
 from soorma_ai.features.human_tasks.claims import announce_claim
 from soorma_ai.features.human_tasks.ports import PEOPLE
@@ -35,8 +35,8 @@ ANN = Colleague("default", "ann", frozenset({"manager"}), NOW)
 LINK = Link("question", "a-1", "default", "ann", frozenset({"manager"}), NOW, later(60))
 
 
-async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) -> None:
-    await running(store, gate("a-1"))
+async def test_a_claim_replaces_only_the_claim_that_was_read(store: Store) -> None:
+    await save_running_plan(store, gate("a-1"))
     people = store.part(PEOPLE)
     assert await people.claim(ANNS, None) is True
     assert await people.claim(BOBS, None) is False
@@ -50,7 +50,7 @@ async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) ->
 
 async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> None:
     asked = gate("a-1")
-    await running(store, asked)
+    await save_running_plan(store, asked)
     assert await store.part(PEOPLE).claim(ANNS, None)
     assert not await store.part(PEOPLE).claim(BOBS, None, announce_claim(asked, BOBS))
     assert await store.part(PEOPLE).claim(BOBS, ANNS, announce_claim(asked, BOBS))
@@ -58,15 +58,15 @@ async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> No
     assert [(one.subject, one.data["to"], one.data["given_by"]) for one in told] == [("a-1", "bob", "ann")]
 
 
-async def test_of_several_who_claim_at_once_one_does(store: Store) -> None:
-    await running(store, gate("a-1"))
+async def test_of_several_concurrent_claims_one_counts(store: Store) -> None:
+    await save_running_plan(store, gate("a-1"))
     crowd = [replace(ANNS, user_id=f"user-{n}") for n in range(5)]
     assert sorted(await asyncio.gather(*(store.part(PEOPLE).claim(one, None) for one in crowd))) == [False] * 4 + [True]
 
 
 async def test_a_claim_ends_with_its_question(store: Store) -> None:
     asked = gate("a-1")
-    await running(store, asked)
+    await save_running_plan(store, asked)
     assert await store.part(PEOPLE).claim(ANNS, None)
     assert await store.plans.answer("a-1", answer("act-1"), wake_for(ANSWERED, asked, later(5)), later(5))
     assert await store.part(PEOPLE).claims(["a-1"]) == []
@@ -77,7 +77,7 @@ async def test_a_claim_ends_with_its_question(store: Store) -> None:
 SNOOZE = Snooze("a-1", "default", "ann", NOW, later(60))
 
 
-async def escalating(store: Store, *timers: str) -> None:
+async def open_escalating_question(store: Store, *timers: str) -> None:
     """Open a question with an escalation at ten seconds and a reminder at eight, and these timers of the two."""
     ask = replace(
         question(approvers=("manager",)),
@@ -85,7 +85,7 @@ async def escalating(store: Store, *timers: str) -> None:
         escalate_after=timedelta(seconds=10),
         escalate_to=("director",),
     )
-    await running(store, gate("a-1", ask=ask))
+    await save_running_plan(store, gate("a-1", ask=ask))
     for due, series in ((8, "reminder"), (10, "escalation")):
         if series in timers:
             await do(store, Schedule(f"{series}:a-1", later(due), event(series), guards="a-1", series=series))
@@ -97,7 +97,7 @@ async def escalation_of(store: Store) -> timedelta | None:
 
 
 async def test_a_snooze_moves_timers_and_the_escalation_and_is_kept(store: Store) -> None:
-    await escalating(store, "reminder", "escalation")
+    await open_escalating_question(store, "reminder", "escalation")
     assert await store.part(PEOPLE).snooze(SNOOZE, later(5))
     assert await store.part(PEOPLE).snoozed("a-1") == SNOOZE
     assert (await store.queue.fire(later(59), 9), await escalation_of(store)) == (0, timedelta(seconds=60))
@@ -108,38 +108,38 @@ async def test_a_snooze_moves_timers_and_the_escalation_and_is_kept(store: Store
     assert sorted(await unsent_ids(store)) == ["escalation", "reminder"]
 
 
-async def test_a_snooze_leaves_timers_that_are_due_and_have_not_fired(store: Store) -> None:
-    await escalating(store, "reminder", "escalation")
+async def test_a_snooze_leaves_due_timers_that_have_not_fired(store: Store) -> None:
+    await open_escalating_question(store, "reminder", "escalation")
     assert await store.part(PEOPLE).snooze(SNOOZE, later(11))
     assert await store.queue.fire(later(12), 9) == 2
     assert await escalation_of(store) == timedelta(seconds=10)
 
 
-async def test_a_snooze_that_comes_as_the_escalation_fires_leaves_it(store: Store) -> None:
-    await escalating(store, "reminder", "escalation")
+async def test_a_snooze_at_the_firing_of_the_escalation_leaves_it(store: Store) -> None:
+    await open_escalating_question(store, "reminder", "escalation")
     await store.queue.fire(later(10), 9)
     assert await store.part(PEOPLE).snooze(SNOOZE, later(9.9))
     assert await escalation_of(store) == timedelta(seconds=10)
 
 
 async def test_of_two_snoozes_at_once_the_longer_stands(store: Store) -> None:
-    await escalating(store, "escalation")
+    await open_escalating_question(store, "escalation")
     shorter = replace(SNOOZE, user_id="bob", until=later(30))
     people = store.part(PEOPLE)
     assert await asyncio.gather(people.snooze(SNOOZE, later(5)), people.snooze(shorter, later(5))) == [True, False]
     assert (await people.snoozed("a-1"), await escalation_of(store)) == (SNOOZE, timedelta(seconds=60))
 
 
-async def test_a_snooze_up_to_a_deadline_that_returned_meanwhile_is_not_kept(store: Store) -> None:
-    await running(store, gate("a-1", deadline=later(60)))
+async def test_a_snooze_up_to_a_deadline_returned_meanwhile_is_not_kept(store: Store) -> None:
+    await save_running_plan(store, gate("a-1", deadline=later(60)))
     people = store.part(PEOPLE)
     assert (await people.snooze(SNOOZE, later(5)), await people.snoozed("a-1")) == (False, None)
     assert await people.snooze(replace(SNOOZE, until=later(59)), later(5))
 
 
-async def test_a_timer_that_cannot_be_read_holds_up_no_snooze(store: Store) -> None:
+async def test_an_unreadable_timer_holds_up_no_snooze(store: Store) -> None:
     assert isinstance(store, SqlStore)
-    await escalating(store, "reminder", "escalation")
+    await open_escalating_question(store, "reminder", "escalation")
     await store.database.write(lambda db: db.execute("UPDATE timer SET body = '{' WHERE id = 'reminder:a-1'"))
     assert await store.part(PEOPLE).snooze(SNOOZE, later(5))
     assert await store.queue.fire(later(59), 9) == 0
@@ -147,7 +147,7 @@ async def test_a_timer_that_cannot_be_read_holds_up_no_snooze(store: Store) -> N
     assert await unsent_ids(store) == ["escalation"]
 
 
-async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) -> None:
+async def test_an_absence_ends_by_itself_and_a_person_has_one_at_a_time(store: Store) -> None:
     people = store.part(PEOPLE)
     for one in (replace(AWAY, deputy="zoe"), AWAY, replace(AWAY, tenant_id="other"), replace(AWAY, user_id="eve")):
         await people.leave(one)
@@ -159,7 +159,7 @@ async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) ->
     assert await people.absences("default", NOW) == [AWAY]
 
 
-async def test_what_is_known_of_a_notice_is_the_last_and_who_looked_is_kept_once(store: Store) -> None:
+async def test_a_notice_has_its_last_state_and_a_view_is_recorded_once(store: Store) -> None:
     people, delivered = store.part(PEOPLE), replace(FAILED, state=NoticeState.DELIVERED, at=later(5), detail="")
     assert await people.look(OPENED, ANN) is True
     assert await people.look(replace(OPENED, at=later(9)), replace(ANN, roles=frozenset())) is False
@@ -177,7 +177,7 @@ async def test_what_is_known_of_a_notice_is_the_last_and_who_looked_is_kept_once
 async def test_answers_to_questions_of_one_kind_are_found_the_last_first(store: Store) -> None:
     asked = [gate(f"a-{n}") for n in range(4)]
     others = [gate("other", subject="another.event"), wait("w-1")]
-    await running(store, *asked, *others)
+    await save_running_plan(store, *asked, *others)
     for n, one in enumerate([*asked[:3], *others]):
         assert await store.plans.answer(one.id, answer(f"act-{n}"), wake_for(ANSWERED, one, later(n)), later(n))
     assert [one.id for one in await store.part(PEOPLE).find_alike(asked[3], 9)] == ["a-2", "a-1", "a-0"]
@@ -206,8 +206,8 @@ async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(
 
 
 @pytest.mark.parametrize("who", ["ann", "bob"])
-async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store: Store, who: str) -> None:
-    await running(store, gate("a-1", user_id="eve"))
+async def test_a_forgotten_user_has_no_claim_no_absence_and_no_link(store: Store, who: str) -> None:
+    await save_running_plan(store, gate("a-1", user_id="eve"))
     people = store.part(PEOPLE)
     await people.claim(replace(ANNS, user_id=who), None)
     await people.leave(AWAY)
@@ -221,7 +221,7 @@ async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store
     assert (await people.absences("default", NOW), await people.links("default", "a-1", 9)) == ([], [])
 
 
-async def test_a_link_that_was_revoked_stays_revoked_when_its_user_is_forgotten(store: Store) -> None:
+async def test_a_revoked_link_stays_revoked_when_its_user_is_forgotten(store: Store) -> None:
     people, revoked = store.part(PEOPLE), MadeLink(LINK, "root", later(5))
     await people.revoke_link(revoked)
     await people.add_link(MadeLink(replace(LINK, made_at=later(9)), "root"))
@@ -233,8 +233,8 @@ async def test_a_link_that_was_revoked_stays_revoked_when_its_user_is_forgotten(
     assert found.revoked_at is not None and found.revoked_at >= later(5)
 
 
-async def test_what_is_long_over_is_removed(store: Store) -> None:
-    await running(store, gate("a-1"))
+async def test_notices_links_and_absences_long_over_are_pruned(store: Store) -> None:
+    await save_running_plan(store, gate("a-1"))
     people, then = store.part(PEOPLE), NOW + timedelta(days=40)
     await people.leave(AWAY)
     await people.tell(FAILED)

@@ -1,4 +1,4 @@
-"""Several that stand in line for one owner are handled as one: one lease, which is the first one's, and one commit."""
+"""Runs: several deliveries in line for one owner have one lease, the first one's, and one commit."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -9,18 +9,18 @@ from store_kit import (
     NOW,
     Backend,
     FreeHands,
-    claimed,
+    claim_all,
     drain,
     end,
     event,
     find_plan,
     in_hand,
     later,
-    opened,
+    let_replies_arrive,
+    open_store,
     plan,
     planner,
     redrive,
-    replied,
 )
 
 from soorma_ai.errors import LeaseLost, VersionConflict
@@ -37,26 +37,26 @@ def ids(deliveries: Sequence[Delivery]) -> list[str]:
 async def line(store: Store, *numbers: int) -> tuple[Delivery, list[Delivery]]:
     """The first of so many replies to one plan is in hand, the others stand behind it."""
     await store.registry.register([planner()], NOW)
-    await replied(store, *numbers)
-    (first,) = await claimed(store, "planner")
+    await let_replies_arrive(store, *numbers)
+    (first,) = await claim_all(store, "planner")
     return first, await store.queue.behind(first, 100)
 
 
-async def test_those_behind_one_in_hand_are_told_in_order_and_stay_where_they_are(store: Store) -> None:
+async def test_deliveries_behind_one_in_hand_are_listed_in_order_and_stay_in_line(store: Store) -> None:
     first, behind = await line(store, 3, 1, 2)
     assert ids([first, *behind]) == ["r-3", "r-1", "r-2"]
     assert {(one.agent, one.owner, one.attempt, one.fence) for one in behind} == {("planner", "plan-1", 1, 1)}
     assert ids(await store.queue.behind(first, 1)) == ["r-1"]
-    assert await claimed(store, "planner", now=later(1)) == []
+    assert await claim_all(store, "planner", now=later(1)) == []
     assert await store.queue.count_pending("planner", "plan-1") == 3
 
 
-async def test_behind_one_that_owns_its_line_alone_there_is_nobody(store: Store) -> None:
+async def test_no_delivery_is_behind_one_alone_in_its_line(store: Store) -> None:
     first, second = await in_hand(store, "e-1", "e-2")
     assert [await store.queue.behind(one, 100) for one in (first, second)] == [[], []]
 
 
-async def test_those_that_follow_end_with_the_first_and_its_effects_are_applied(store: Store) -> None:
+async def test_following_deliveries_end_with_the_first_and_its_effects_are_applied(store: Store) -> None:
     first, behind = await line(store, *range(4))
     work = Work(first, Ack(), (SavePlan(plan(version=1), 0), Publish(event("e-1"))), following=tuple(behind[:2]))
     await store.queue.commit(work, NOW)
@@ -69,19 +69,19 @@ async def test_those_that_follow_end_with_the_first_and_its_effects_are_applied(
     assert await store.queue.count_pending("planner", "plan-1") == 0
 
 
-async def test_who_has_lost_the_first_ends_nobody_that_follows(store: Store) -> None:
+async def test_a_holder_with_a_lost_first_delivery_ends_no_following_one(store: Store) -> None:
     first, behind = await line(store, 0, 1, 2)
-    (again,) = await claimed(store, "planner", now=NOW + LEASE)
+    (again,) = await claim_all(store, "planner", now=NOW + LEASE)
     with pytest.raises(LeaseLost):
         await store.queue.commit(Work(first, Ack(), (Publish(event("e-1")),), following=tuple(behind)), later(31))
     assert await store.events.event("e-1") is None
     assert ids(await store.queue.behind(again, 100)) == ["r-1", "r-2"]
 
 
-async def test_where_one_that_follows_is_somebody_elses_nothing_happens(store: Store) -> None:
+async def test_a_run_with_a_following_delivery_of_another_holder_changes_nothing(store: Store) -> None:
     first, behind = await line(store, 0, 1, 2)
     await end(store, first)
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     with pytest.raises(LeaseLost):
         await store.queue.commit(Work(second, Ack(), (Publish(event("e-1")),), following=(behind[0], behind[1])), NOW)
     assert await store.events.event("e-1") is None
@@ -90,7 +90,7 @@ async def test_where_one_that_follows_is_somebody_elses_nothing_happens(store: S
     assert await drain(store) == ["r-2"]
 
 
-async def test_a_conflict_ends_nobody_of_a_run(store: Store) -> None:
+async def test_a_conflict_ends_no_delivery_of_a_run(store: Store) -> None:
     first, behind = await line(store, 0, 1)
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(first, Ack(), (SavePlan(plan(version=9), 8),), following=tuple(behind)), NOW)
@@ -106,13 +106,13 @@ async def test_a_conflict_ends_nobody_of_a_run(store: Store) -> None:
         (RetryAfter(timedelta(0), "", counts=False), [1, 1, 1]),
     ],
 )
-async def test_what_was_handled_in_vain_has_been_in_hand_and_is_handled_alone(
+async def test_a_delivery_handled_in_vain_has_been_in_hand_and_is_handled_alone(
     store: Store, how: Ack | RetryAfter, attempts: list[int]
 ) -> None:
     first, (second, *_) = await line(store, 0, 1, 2)
     await store.queue.commit(Work(first, how, (), in_vain=(second,)), NOW)
     found: list[int] = []
-    while taken := await claimed(store, "planner"):
+    while taken := await claim_all(store, "planner"):
         found.append(taken[0].attempt)
         has_been = taken[0].event.id != "r-2"
         assert taken[0].fence == 1 + has_been
@@ -122,15 +122,15 @@ async def test_what_was_handled_in_vain_has_been_in_hand_and_is_handled_alone(
     assert found == attempts
 
 
-async def test_one_that_was_in_hand_before_ends_what_may_be_handled_together(store: Store) -> None:
+async def test_a_delivery_in_hand_before_ends_a_run(store: Store) -> None:
     first, _ = await line(store, 0, 1, 2)
     await end(store, first, DeadLetter("broken"))
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     assert await redrive(store, first.seq)
     assert await store.queue.behind(second, 100) == [], "it stands behind it in order of arrival, and was in hand"
 
 
-async def test_one_that_cannot_be_read_ends_what_may_be_handled_together(store: Store) -> None:
+async def test_an_unreadable_delivery_ends_a_run(store: Store) -> None:
     assert isinstance(store, SqlStore)
     first, _ = await line(store, 0, 1, 2, 3)
     await store.database.write(lambda db: db.execute("UPDATE event SET rest = '{' WHERE id = 'r-2'"))
@@ -141,7 +141,7 @@ async def test_one_that_cannot_be_read_ends_what_may_be_handled_together(store: 
     assert len(await store.part(LETTERS).dead_letters(None, 9)) == 1
 
 
-async def test_where_the_store_delivers_the_one_behind_a_run_is_handed_over_with_its_commit(store: Store) -> None:
+async def test_a_delivering_store_hands_over_the_delivery_behind_a_run_with_its_commit(store: Store) -> None:
     hands = FreeHands(planner=0)
     first, behind = await line(store, 0, 1, 2)
     store.deliver(hands, LEASE)
@@ -150,39 +150,37 @@ async def test_where_the_store_delivers_the_one_behind_a_run_is_handed_over_with
     assert (hands.ids(), hands.held[0].attempt) == (["r-2"], 1)
 
 
-async def test_when_the_process_ends_those_that_may_have_been_in_hand_with_it_have_been(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+async def test_at_the_end_of_a_process_a_whole_possible_run_counts_as_in_hand(lasting: Backend) -> None:
+    async with open_store(lasting.make()) as store:
         await line(store, *range(LONGEST_RUN + 2))
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         found: list[tuple[int, int]] = []
-        while taken := await claimed(store, "planner"):
+        while taken := await claim_all(store, "planner"):
             found.append((taken[0].attempt, taken[0].fence))
             await end(store, taken[0])
     # The one in hand has spent an attempt; the others may have been, and keep theirs.
     assert found == [(2, 2)] + [(1, 2)] * (LONGEST_RUN - 1) + [(1, 1)] * 2
 
 
-async def test_what_is_handled_alone_leads_nobody_when_the_process_ends(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+async def test_a_delivery_handled_alone_leads_no_run_when_the_process_ends(lasting: Backend) -> None:
+    async with open_store(lasting.make()) as store:
         first, _ = await line(store, 0, 1)
         await end(store, first, RetryAfter(timedelta(0), "once more"))
-        (again,) = await claimed(store, "planner")
+        (again,) = await claim_all(store, "planner")
         assert again.fence == 2
-    async with opened(lasting.make()) as store:
-        (again,) = await claimed(store, "planner")
+    async with open_store(lasting.make()) as store:
+        (again,) = await claim_all(store, "planner")
         assert ids(await store.queue.behind(again, 100)) == ["r-1"], "it is as new as it was"
         await end(store, again)
 
 
-async def test_of_those_that_are_in_hand_at_two_ends_of_the_process_the_first_alone_is_a_suspect(
-    lasting: Backend,
-) -> None:
-    async with opened(lasting.make()) as store:
+async def test_of_a_run_at_two_ends_of_the_process_only_the_first_is_a_poison_candidate(lasting: Backend) -> None:
+    async with open_store(lasting.make()) as store:
         await line(store, 0, 1, 2)
-    async with opened(lasting.make()) as store:
-        assert ids(await claimed(store, "planner")) == ["r-0"]
-    async with opened(lasting.make()) as store:
-        assert await claimed(store, "planner") == []
+    async with open_store(lasting.make()) as store:
+        assert ids(await claim_all(store, "planner")) == ["r-0"]
+    async with open_store(lasting.make()) as store:
+        assert await claim_all(store, "planner") == []
         suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
         assert suspect is not None and suspect.event.id == "r-0"
         await end(store, suspect)

@@ -1,11 +1,11 @@
-"""What a model was shown and told is kept once for each of its forms, with the plan or for all of its tenant."""
+"""Offers and texts of prompts are kept once for each of their forms, with the plan or for all of its tenant."""
 
 from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from prune_kit import ended, prune, registered
-from store_kit import NOW, entry, handed, plan, settle
+from prune_kit import make_ended_plan, prune, register_agents
+from store_kit import NOW, entry, hold_delivery, plan, settle
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
@@ -35,7 +35,7 @@ async def write(
     await settle(store, Settlement(charge, charge, made, showing))
 
 
-async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store) -> None:
+async def test_an_offer_is_found_by_its_digest_and_kept_once(store: Store) -> None:
     await write(store, FEW, "e-1")
     await write(store, FEW, "e-2")
     await write(store, MORE, "e-3")
@@ -44,9 +44,9 @@ async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store)
     assert await store.plans.find_shown("plan-2") == {}
 
 
-async def test_what_was_shown_in_a_commit_that_was_undone_is_written_with_the_next_one(store: Store) -> None:
+async def test_an_offer_of_an_undone_commit_is_written_with_the_next_one(store: Store) -> None:
     charge, made = Charge("plan-1", 1, 10, 0.0), replace(entry(), shown=FEW.digest)
-    work = Work(await handed(store), Ack(), (), (Settlement(charge, charge, made, FEW),))
+    work = Work(await hold_delivery(store), Ack(), (), (Settlement(charge, charge, made, FEW),))
     with pytest.raises(VersionConflict):
         await store.queue.commit(replace(work, effects=(SavePlan(plan(version=4), 3),)), NOW)
     assert await store.plans.find_shown("plan-1") == {}
@@ -55,7 +55,7 @@ async def test_what_was_shown_in_a_commit_that_was_undone_is_written_with_the_ne
 
 
 @pytest.mark.parametrize(("cause", "before"), [("e-1", MORE), ("e-3", FEW), ("e-9", MORE)])
-async def test_what_was_shown_before_is_that_of_an_earlier_handling(store: Store, cause: str, before: Showing) -> None:
+async def test_the_offer_shown_before_is_that_of_an_earlier_handling(store: Store, cause: str, before: Showing) -> None:
     await write(store, FEW, "e-1")
     await write(store, MORE, "e-3")
     await write(store, FEW, "e-3", 1, plan_id="plan-2")
@@ -63,7 +63,7 @@ async def test_what_was_shown_before_is_that_of_an_earlier_handling(store: Store
     assert await store.plans.last_shown("plan-3", cause, PROMPT) is None
 
 
-async def test_what_was_shown_for_another_purpose_is_not_what_was_shown_before(store: Store) -> None:
+async def test_the_offer_of_another_prompt_is_not_the_offer_shown_before(store: Store) -> None:
     await write(store, FEW, "e-1")
     await write(store, MORE, "e-2", prompt_id="selector/select")
     assert await store.plans.last_shown("plan-1", "e-9", PROMPT) == FEW
@@ -79,7 +79,7 @@ async def tell(store: Store, cause: str, *kept: PromptPart, at: datetime = NOW) 
     await settle(store, Settlement(charge, charge, replace(entry(cause=cause), at=at), None, kept))
 
 
-async def test_texts_of_questions_are_found_by_the_plan_that_they_are_of_or_by_any_of_the_tenant(store: Store) -> None:
+async def test_texts_of_prompts_are_found_by_their_plan_and_common_ones_within_the_tenant(store: Store) -> None:
     await tell(store, "e-1", COMMON, OWN)
     await tell(store, "e-2", COMMON, OWN)
     assert await store.plans.prompt_parts("default", "plan-1", BOTH) == {"c": "common", "o": "own"}
@@ -94,7 +94,7 @@ async def test_a_text_under_a_name_of_its_own_is_replaced_by_the_newer_one(store
     assert await store.plans.prompt_parts("default", "", ["c"]) == {"c": "new"}
 
 
-async def test_a_text_is_written_again_where_the_transaction_that_wrote_it_first_was_undone(store: Store) -> None:
+async def test_a_text_is_written_again_after_its_first_transaction_was_undone(store: Store) -> None:
     await tell(store, "e-1")
     with pytest.raises(VersionConflict):
         await tell(store, "e-1", COMMON)
@@ -105,7 +105,7 @@ async def test_a_text_is_written_again_where_the_transaction_that_wrote_it_first
 @pytest.mark.parametrize(
     ("used_again", "kept"), [(None, False), (timedelta(days=2), False), (timedelta(days=30), True)]
 )
-async def test_a_text_of_all_plans_goes_when_it_was_not_used_for_as_long_as_plans_are_kept(
+async def test_a_text_of_all_plans_goes_after_a_time_without_use_as_long_as_that_of_plans(
     store: Store, used_again: timedelta | None, kept: bool
 ) -> None:
     long_ago = NOW - timedelta(days=40)
@@ -120,8 +120,8 @@ async def test_a_text_of_all_plans_goes_when_it_was_not_used_for_as_long_as_plan
 
 
 async def test_texts_of_a_plan_go_with_it(store: Store) -> None:
-    await registered(store)
-    made = await ended(store, "a")
+    await register_agents(store)
+    made = await make_ended_plan(store, "a")
     await tell(store, "e-1", replace(OWN, plan_id=made.plan_id))
     await prune(store)
     assert await store.plans.prompt_parts("default", made.plan_id, BOTH) == {}

@@ -1,4 +1,4 @@
-"""A task and what it asked of others: a row each, read as they are needed."""
+"""A task and its sub-tasks: a row each, read as they are needed."""
 
 import dataclasses
 
@@ -23,14 +23,14 @@ ASKED = [SubTaskInfo(f"s-{n}", "part", "part.done", parallel_group_id="g-1" if n
 CAME = dataclasses.replace(ASKED[1], status="completed", result={"success": True, "result": [1, None]})
 
 
-async def taken(store: Store, task: TaskRecord = TASK, asked: list[SubTaskInfo] = ASKED) -> None:
+async def save_task(store: Store, task: TaskRecord = TASK, asked: list[SubTaskInfo] = ASKED) -> None:
     of = (task.agent, task.task_id)
     await do(store, SaveTask(task, None), *(SaveSubTask(*of, number, info) for number, info in enumerate(asked)))
 
 
 async def test_a_task_is_read_as_it_was_saved_until_it_has_ended(store: Store) -> None:
-    await taken(store)
-    await taken(store, replace(TASK, agent="other", pending=None, groups=()), ASKED[:1])
+    await save_task(store)
+    await save_task(store, replace(TASK, agent="other", pending=None, groups=()), ASKED[:1])
     assert await store.plans.task("worker", "t-1") == TASK
     assert sorted(await store.plans.agents_of_task("t-1")) == ["other", "worker"]
     await do(store, EndTask("worker", "t-1"))
@@ -41,21 +41,21 @@ async def test_a_task_is_read_as_it_was_saved_until_it_has_ended(store: Store) -
 
 @pytest.mark.parametrize("given", [(), (0,), (2,), (1, 2), (3, 3), (2, 9), (9,), (3, 1)])
 async def test_sub_tasks_are_read_by_their_numbers(store: Store, given: tuple[int, ...]) -> None:
-    await taken(store)
+    await save_task(store)
     first, last = (*given, *(0, len(ASKED) - 1)[len(given) :])
     assert await store.plans.sub_tasks("worker", "t-1", *given) == ASKED[first : last + 1]
 
 
 async def test_a_result_changes_the_row_of_its_sub_task_alone(store: Store) -> None:
-    await taken(store)
+    await save_task(store)
     came = replace(TASK, version=1, pending=1, groups=(Group("g-1", 1, 3, 1),))
     await do(store, SaveTask(came, 0), SaveSubTask("worker", "t-1", 1, CAME))
     assert await store.plans.sub_tasks("worker", "t-1") == [ASKED[0], CAME, *ASKED[2:]]
     assert await store.plans.task("worker", "t-1") == came
 
 
-async def test_whoever_read_a_task_before_it_changed_changes_nothing(store: Store) -> None:
-    await taken(store)
+async def test_a_writer_with_a_stale_read_of_a_task_changes_nothing(store: Store) -> None:
+    await save_task(store)
     await do(store, SaveTask(replace(TASK, version=1), 0))
     for late in (SaveTask(replace(TASK, version=1), 0), SaveTask(TASK, None)):
         with pytest.raises(VersionConflict):
@@ -63,8 +63,8 @@ async def test_whoever_read_a_task_before_it_changed_changes_nothing(store: Stor
     assert await store.plans.sub_tasks("worker", "t-1") == ASKED
 
 
-async def test_what_is_looked_at_later_is_all_of_it(store: Store) -> None:
-    await taken(store)
+async def test_a_later_look_reads_all_sub_tasks(store: Store) -> None:
+    await save_task(store)
     look = await store.plans.sub_tasks_later("worker", "t-1")
     assert look() == look() == ASKED
     nobody = await store.plans.sub_tasks_later("worker", "nobody's")

@@ -1,8 +1,8 @@
-"""Timers are rows: due once, whoever asks, however late."""
+"""Timers are rows: each is due once, for any process, at any delay."""
 
 import asyncio
 
-from store_kit import NOW, do, event, fact, find, gate, later, running, unsent_ids, wait
+from store_kit import NOW, do, event, fact, find, gate, later, save_running_plan, unsent_ids, wait
 
 from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule, Unschedule
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -33,9 +33,9 @@ async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> N
     assert await store.queue.fire(later(1000), 2) == 1
 
 
-async def test_firing_expires_what_the_timer_guards_and_no_event_finds_it_any_more(store: Store) -> None:
+async def test_a_fired_timer_expires_its_guarded_wait_and_no_event_finds_the_wait_again(store: Store) -> None:
     expected = wait("w-1", keys=("plan:plan-1",))
-    await running(store, expected)
+    await save_running_plan(store, expected)
     wake = wake_for(EXPIRED, expected, later(60))
     await do(
         store,
@@ -48,7 +48,7 @@ async def test_firing_expires_what_the_timer_guards_and_no_event_finds_it_any_mo
     expired = await find(store, "w-1")
     assert (expired.status, expired.closed_at, expired.met_by) == (ExpectationStatus.EXPIRED, later(61), wake.id)
     assert await store.plans.find_met("plan-1", wake.id) == expired
-    assert await store.queue.next_due([], NOW) is None, "the other timers of what is closed are gone"
+    assert await store.queue.next_due([], NOW) is None, "the other timers of the closed wait are gone"
     assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(62))).agents == frozenset()
 
 
@@ -67,14 +67,14 @@ async def test_a_timer_set_again_moves_and_one_unscheduled_does_not_fire(store: 
     assert await unsent_ids(store) == ["new"]
 
 
-async def test_a_timer_whose_event_is_known_already_just_goes(store: Store) -> None:
+async def test_a_timer_with_an_already_known_event_just_goes(store: Store) -> None:
     await do(store, Publish(event("tick")), Schedule("t-1", later(1), event("tick", data={"other": 1})))
     await store.queue.fire(later(2), 50)
     assert await unsent_ids(store) == ["tick"]
     assert await store.events.event("tick") == event("tick")
 
 
-async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_told_alone(store: Store) -> None:
+async def test_a_timer_of_a_series_closes_nothing_and_only_the_last_overdue_one_is_published(store: Store) -> None:
     await do(
         store,
         Expect(gate("g-1")),
@@ -87,7 +87,7 @@ async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_t
     assert await store.queue.next_due([], NOW) == later(9)
 
 
-async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(store: Store) -> None:
+async def test_a_timer_of_a_series_is_not_published_when_its_guarded_wait_ends_at_once(store: Store) -> None:
     await do(
         store,
         Expect(gate("g-1")),
@@ -100,7 +100,7 @@ async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(stor
     assert await store.queue.next_due([], NOW) is None
 
 
-async def test_timers_that_are_kept_stay_as_they_are_and_others_of_their_beginning_go(store: Store) -> None:
+async def test_kept_timers_stay_unchanged_and_others_of_their_prefix_go(store: Store) -> None:
     await do(
         store,
         Schedule("every:a:1", later(5), event("first")),

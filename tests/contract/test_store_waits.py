@@ -1,4 +1,4 @@
-"""Outside events find the wait they are for: by a shared name, of the right tenant, producer and shape."""
+"""Outside events find their wait: by a shared key, of the right tenant, producer and schema."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from store_kit import (
     PAID_KEY,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     end,
     fact,
@@ -17,7 +17,7 @@ from store_kit import (
     gate,
     later,
     question,
-    running,
+    save_running_plan,
     unsent_ids,
     wait,
 )
@@ -37,16 +37,16 @@ async def status(store: Store, expectation_id: str) -> ExpectationStatus:
     return (await find(store, expectation_id)).status
 
 
-async def waiting(store: Store, *waits: Expectation) -> None:
+async def open_waits(store: Store, *waits: Expectation) -> None:
     await store.registry.register([awaiting_payment()], NOW)
-    await running(store, *waits)
+    await save_running_plan(store, *waits)
 
 
-async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -> None:
-    await waiting(store, wait("w-1"))
+async def test_an_outside_event_meets_the_wait_with_a_shared_key(store: Store) -> None:
+    await open_waits(store, wait("w-1"))
     arrival = await store.queue.arrive([fact("f-1", ORDER)], later(5))
     assert arrival.agents == {"planner"} and arrival.strays == ()
-    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+    assert [(d.event.id, d.owner) for d in await claim_all(store, "planner")] == [("f-1", "plan-1")]
     met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(5))
     assert await store.plans.find_met("plan-1", "f-1") == met
@@ -66,24 +66,22 @@ async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -
     ],
     ids=["other key", "no key", "tenant", "type", "key of another type", "gate", "gate by plan", "gate by id"],
 )
-async def test_what_does_not_name_the_wait_does_not_meet_it(
-    store: Store, asked: Expectation, other: EventEnvelope
-) -> None:
-    await waiting(store, asked)
+async def test_an_event_off_the_wait_does_not_meet_it(store: Store, asked: Expectation, other: EventEnvelope) -> None:
+    await open_waits(store, asked)
     assert (await store.queue.arrive([other], NOW)).agents == frozenset()
     assert await status(store, "w-1") is ExpectationStatus.OPEN
     assert await unsent_ids(store) == []
 
 
-async def test_an_event_that_comes_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
-    await waiting(store, wait("w-1"))
+async def test_an_event_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
+    await open_waits(store, wait("w-1"))
     await store.queue.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
     await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
 async def test_a_wait_is_also_found_by_its_plan_and_by_its_own_id(store: Store) -> None:
-    await waiting(store, wait("w-1", keys=("plan:plan-1",)), wait("w-2", keys=("reply:w-2",)))
+    await open_waits(store, wait("w-1", keys=("plan:plan-1",)), wait("w-2", keys=("reply:w-2",)))
     await store.queue.arrive([fact("f-1", plan_id="plan-1")], NOW)
     assert await status(store, "w-1") is ExpectationStatus.MET
     await store.queue.arrive([fact("f-2").model_copy(update={"correlation_id": "w-2"})], NOW)
@@ -91,7 +89,7 @@ async def test_a_wait_is_also_found_by_its_plan_and_by_its_own_id(store: Store) 
 
 
 async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store: Store) -> None:
-    await waiting(store, wait("w-1", ask=question(TYPED)))
+    await open_waits(store, wait("w-1", ask=question(TYPED)))
     arrival = await store.queue.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)
     assert arrival.strays == (Stray("f-1", "order.paid", "invalid", "w-1"),)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
@@ -100,8 +98,8 @@ async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store:
     assert await status(store, "w-1") is ExpectationStatus.MET
 
 
-async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(store: Store) -> None:
-    await waiting(store, wait("a", opened_at=later(2)), wait("c", opened_at=later(1)), wait("b", opened_at=later(1)))
+async def test_of_several_waits_the_oldest_is_met_and_the_others_are_reported_as_ambiguous(store: Store) -> None:
+    await open_waits(store, wait("a", opened_at=later(2)), wait("c", opened_at=later(1)), wait("b", opened_at=later(1)))
     arrival = await store.queue.arrive([fact("f-1", ORDER)], later(3))
     assert arrival.strays == tuple(Stray("f-1", "order.paid", "ambiguous", other) for other in "ca")
     again = await store.queue.arrive([fact("f-1", ORDER)], later(4))
@@ -110,27 +108,27 @@ async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(stor
     assert met == ["b"]
 
 
-async def test_a_wait_that_is_closed_is_found_no_more(store: Store) -> None:
-    await waiting(store, wait("w-1"))
+async def test_a_closed_wait_is_found_no_more(store: Store) -> None:
+    await open_waits(store, wait("w-1"))
     await do(store, Close("w-1", ExpectationStatus.CLOSED, NOW))
     await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.CLOSED
 
 
-async def test_an_event_that_comes_too_early_meets_one_wait_when_it_opens(store: Store) -> None:
-    await waiting(store)
+async def test_an_early_event_meets_one_wait_when_it_opens(store: Store) -> None:
+    await open_waits(store)
     arrival = await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert arrival.strays == (Stray("f-1", "order.paid", "early", None),)
     await do(store, Expect(wait("w-1")), Expect(wait("w-2")), now=later(10))
     met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(10))
-    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+    assert [(d.event.id, d.owner) for d in await claim_all(store, "planner")] == [("f-1", "plan-1")]
     await store.queue.arrive([fact("f-1", ORDER)], later(11))
     assert await status(store, "w-2") is ExpectationStatus.OPEN
 
 
 async def test_the_oldest_early_event_that_fits_the_wait_is_taken(store: Store) -> None:
-    await waiting(store)
+    await open_waits(store)
     right = {**ORDER, "amount": 1}
     await store.queue.arrive(
         [
@@ -148,7 +146,7 @@ async def test_the_oldest_early_event_that_fits_the_wait_is_taken(store: Store) 
 
 
 async def test_an_early_event_is_kept_for_a_day_and_no_longer_when_it_comes_again(store: Store) -> None:
-    await waiting(store)
+    await open_waits(store)
     await store.queue.arrive([fact("f-1", ORDER), fact("f-2", ORDER)], NOW)
     assert (await store.queue.arrive([fact("f-2", ORDER)], later(3600 * 20))).strays == ()
     day = timedelta(hours=24).total_seconds()
@@ -162,12 +160,12 @@ async def test_an_early_event_is_kept_for_a_day_and_no_longer_when_it_comes_agai
     assert await status(store, "later still") is ExpectationStatus.OPEN
 
 
-async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan(store: Store) -> None:
+async def test_an_early_event_handled_before_by_its_agent_still_wakes_the_plan(store: Store) -> None:
     both = replace(agent("planner", "*", topic=EventTopic.BUSINESS_FACTS), events=awaiting_payment().events)
     await store.registry.register([both], NOW)
     await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    (as_subscriber,) = await claimed(store, "planner")
+    (as_subscriber,) = await claim_all(store, "planner")
     await end(store, as_subscriber)
-    await running(store, wait("w-1"))
+    await save_running_plan(store, wait("w-1"))
     assert await status(store, "w-1") is ExpectationStatus.MET
     assert [stored.event.type for stored in await store.queue.unsent(10)] == [ANSWERED]

@@ -1,4 +1,4 @@
-"""Agents that set each other off, for tests of the breaker."""
+"""Agents in circles, for tests of the breaker."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ async def count(platform: Platform) -> int:
     return rows
 
 
-async def asked(platform: Platform, event_type: str) -> Any:
+async def request_result(platform: Platform, event_type: str) -> Any:
     return await platform.request(event_type, {}, timeout=PATIENCE)
 
 
 def passes_on(name: str, takes: str, asks: str) -> Worker:
-    """Return a worker that has another worker do its task, and passes the outcome on."""
+    """A worker: delegates its task to another worker, and passes the outcome on."""
     worker = Worker(name)
 
     @worker.on_task(takes)
@@ -56,7 +56,7 @@ def ping_pong() -> tuple[Worker, Worker]:
 
 
 def repeats(name: str, hears: str, says: str, times: int = 1) -> Agent:
-    """Answers a fact by facts."""
+    """An agent: answers a fact by facts."""
     agent = Agent(name)
 
     @agent.on_event(hears, topic="business-facts")
@@ -68,7 +68,7 @@ def repeats(name: str, hears: str, says: str, times: int = 1) -> Agent:
 
 
 def answers_by_asking(name: str, answer: str, asks: str) -> Agent:
-    """Asks again whenever it is answered, and belongs to no task."""
+    """An agent outside of any task: asks again at every answer."""
     agent = Agent(name)
 
     @agent.on_event("round.begun", topic="business-facts")
@@ -94,8 +94,8 @@ def echo(publishes: int = 0) -> Tool:
     return tool
 
 
-def mixed() -> tuple[ChoreographyPlanner, Worker]:
-    """A planner that asks a worker, which gives the same goal to the planner."""
+def planner_and_worker() -> tuple[ChoreographyPlanner, Worker]:
+    """A planner and a worker: the planner asks the worker, and the worker gives the same goal to the planner."""
     minds = planner([publish("part.requested", n=n) for n in range(20)])
     return minds, passes_on("parts", "part.requested", "order.received")
 

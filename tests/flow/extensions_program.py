@@ -1,4 +1,4 @@
-"""A process without any feature. Its planner asks a tool, which kills the process the first time.
+"""A process without any feature. Its planner asks a tool; the tool's first call kills the process.
 
 python tests/flow/extensions_program.py FILE first|again
 """

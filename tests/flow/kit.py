@@ -1,4 +1,4 @@
-"""What the flow tests share: small agents, and waiting for what must come without sleeping."""
+"""Kit of the flow tests: small agents, and waits without sleeps."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -33,7 +33,7 @@ from soorma_ai.kernel.sql.parts import SqlStore
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
-# Seconds for whatever must come, on a busy machine too.
+# Seconds to wait for an expected effect, on a busy machine too.
 PATIENCE = 60.0
 # Seconds in which a step of the virtual clock passes: a handling takes longer on a server, and must not outlast its
 # lease.
@@ -90,14 +90,14 @@ def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
 
 
 @asynccontextmanager
-async def running(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
+async def running_platform(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
     async with open_platform(path, clock) as platform:
         await platform.start(*agents)
         yield platform
 
 
-async def killed(platform: Platform) -> None:
-    """As the end of its process leaves it: what is in hand is neither finished nor given back."""
+async def kill_platform(platform: Platform) -> None:
+    """Stop a platform as a kill of its process does: deliveries in hand are neither finished nor released."""
 
     async def is_not_given_back(deliveries: object) -> None: ...
 
@@ -122,7 +122,7 @@ async def pursue(platform: Platform, goal: str, data: Any, *agents: Agent, **nam
 
 
 async def tamper(platform: Platform, *statements: str) -> None:
-    """Change rows as no operation does; what is in hand is read again."""
+    """Change rows by SQL, past every operation; plans in hand are read again."""
 
     def change(db: Any) -> None:
         for statement in statements:
@@ -133,7 +133,7 @@ async def tamper(platform: Platform, *statements: str) -> None:
 
 
 async def until(platform: Platform, condition: Callable[[], Any]) -> Any:
-    """Return what `condition` (awaited, if it can be) gives once it gives something; looked at after every commit."""
+    """Return the first true value of `condition`, awaited if it can be; it is checked after every commit."""
     watcher = platform.services.signals.watch()
     try:
         async with asyncio.timeout(PATIENCE):
@@ -151,7 +151,7 @@ async def _value_of(condition: Callable[[], Any]) -> Any:
 
 
 async def is_idle(platform: Platform) -> bool:
-    """Tell whether nothing waits to be handled, to be sent, or to arrive from a broker."""
+    """Tell whether no event waits to be handled, to be sent, or to arrive from a broker."""
     store = platform.services.store
     assert isinstance(store, SqlStore)
     is_sent = await store.database.read(lambda db: db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is None)
@@ -168,7 +168,7 @@ async def events(platform: Platform) -> list[EventEnvelope]:
 
 
 async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]], step: float = 0.5) -> Any:
-    """What `condition` gives once it gives something, while time passes by `step` seconds, so that back-offs end."""
+    """Return the first true value of `condition` while time passes by `step` seconds, so that back-offs end."""
     async with asyncio.timeout(PATIENCE):
         while not (found := await condition()):
             await asyncio.sleep(STEP)
@@ -176,25 +176,25 @@ async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[
         return found
 
 
-async def held_for(platform: Platform, clock: VirtualClock, span: timedelta) -> None:
-    """Time passes no faster than this platform renews its leases, so that long handlers keep what they hold."""
+async def pass_time(platform: Platform, clock: VirtualClock, span: timedelta) -> None:
+    """Let time pass no faster than this platform renews its leases, so that long handlers keep their deliveries."""
     until_when = clock.now() + span
     while clock.now() < until_when:
         await clock.advance(min(LEASE / 3, until_when - clock.now()))
         await asyncio.sleep(0)
-        # Done after whatever the platform has asked of its store by now.
+        # Done after every earlier request of the platform to its store.
         await platform.services.store.queue.renew([], clock.now())
 
 
 async def the_wait(platform: Platform) -> Wait:
-    """The one open question, once there is one."""
+    """Return the one open question, once there is one."""
     waits = await until(platform, platform.waits)
     assert len(waits) == 1
     return waits[0]
 
 
-async def ended(platform: Platform, plan_id: str) -> Any:
-    """The details of a plan once it has ended, however it did."""
+async def wait_for_end(platform: Platform, plan_id: str) -> Any:
+    """Return the details of a plan once it has ended, in any way."""
 
     async def is_final() -> Any:
         plan = await platform.services.store.plans.plan(plan_id)
@@ -204,7 +204,7 @@ async def ended(platform: Platform, plan_id: str) -> Any:
     return await platform.plan(plan_id)
 
 
-async def stepped(platform: Platform, plan_id: str, kind: str) -> None:
+async def wait_for_step(platform: Platform, plan_id: str, kind: str) -> None:
     """Return when the history of a plan has a line of this kind."""
 
     async def has_one() -> bool:
@@ -214,7 +214,7 @@ async def stepped(platform: Platform, plan_id: str, kind: str) -> None:
 
 
 async def sleeps(platform: Platform, plan_id: str) -> None:
-    """Return when a plan waits, be it for a person or for somebody who can be asked."""
+    """Return when a plan waits, for a person or for an agent to ask."""
 
     async def is_paused() -> bool:
         plan = await platform.services.store.plans.plan(plan_id)
@@ -223,27 +223,27 @@ async def sleeps(platform: Platform, plan_id: str) -> None:
     await until(platform, is_paused)
 
 
-async def published(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
+async def published_events(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
     return [event for event in await events(platform) if event.topic == topic]
 
 
-async def requested(platform: Platform, event_type: str, count: int = 1) -> list[EventEnvelope]:
-    """Return the requests of a type once there are so many."""
+async def wait_for_requests(platform: Platform, event_type: str, count: int = 1) -> list[EventEnvelope]:
+    """Return the requests of a type once there are `count` of them."""
 
     async def so_many() -> list[EventEnvelope]:
-        found = [event for event in await published(platform) if event.type == event_type]
+        found = [event for event in await published_events(platform) if event.type == event_type]
         return found if len(found) >= count else []
 
     return await until(platform, so_many)
 
 
 async def types(platform: Platform, **query: Any) -> list[str]:
-    return [event.type for event in await published(platform, **query)]
+    return [event.type for event in await published_events(platform, **query)]
 
 
 async def served_meanwhile(platform: Platform, work: Awaitable[T], monkeypatch: pytest.MonkeyPatch) -> tuple[T, int]:
-    """Return what some work came to, and how many calls of another tenant were served before its large check ended. The
-    check goes on until one was; 0 where none was made in slices."""
+    """Return the outcome of some work, and the number of another tenant's calls served before its large check ended.
+    The check goes on until one was served; 0 for a check without slices."""
     begun, served, counted = asyncio.Event(), 0, list[int]()
 
     def examine(schema: Any, value: Any, most: int = schema_cost.MOST_IN_ALL) -> Generator[None, None, Any]:

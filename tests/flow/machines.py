@@ -1,4 +1,4 @@
-"""The state machine of the seeds' example, and the agents that it asks."""
+"""The state machine of the seeds' example, and the agents of its requests."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -72,7 +72,7 @@ def research(**changes: StateConfig) -> dict[str, StateConfig]:
 
 
 def researcher(machine: Any, **options: Any) -> Planner:
-    """Begins each goal by this machine, and is left to itself."""
+    """A planner: begins each goal with this machine, and has no other handler."""
     planner = Planner(options.pop("name", "researcher"), goals=options.pop("goals", [GOAL]), **options)
 
     async def begin(goal: GoalContext, context: PlatformContext) -> None:
@@ -86,7 +86,7 @@ def researcher(machine: Any, **options: Any) -> Planner:
 
 
 class Web(Agent):
-    """Answers searches in order: found, failed, no_results; `asked` is what came."""
+    """Answers searches in order: found, failed, no_results; `asked` holds the searches received."""
 
     def __init__(self, *answers: str) -> None:
         super().__init__("web")

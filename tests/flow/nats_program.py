@@ -1,4 +1,4 @@
-"""A process that pursues five plans over NATS, and kills itself around the commit of some batch that came."""
+"""A process that pursues five plans over NATS, and kills itself around the commit of a received batch."""
 
 import asyncio
 import json

@@ -1,5 +1,5 @@
-"""A process that hears over NATS what somebody else's client has told, and kills itself as that comes in; or, later,
-tells what is left of it. With a bug, it acknowledges before the row is there."""
+"""A process that receives the facts of a foreign client over NATS, and kills itself at their arrival; or, later, prints
+the rows left. With a bug, it acknowledges before the row is there."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A process with a store of its own and a tool, which kills itself the first time that it comes to a point: `handler`,
+"""A process with a store of its own and a tool. It kills itself at its first pass of a point: `handler`,
 or the name of a function, as in `module:function` or `module:Class.function`, when that has returned.
 
 With `asks` as third argument it has a planner in the place of the tool, submits one goal, and prints its result.

@@ -1,4 +1,4 @@
-"""Two stores on one NATS, which is killed again and again, each time with all its data, while one asks the other.
+"""Two stores on one NATS. It is killed again and again, each time with all its data, while one store asks the other.
 
 make neighbours                                            500 requests, 20 kills
 make neighbours ARGS="--requests 40 --kills 2 --seed 7"    a small one
@@ -36,7 +36,7 @@ _TOOK = "number taken:"
 
 
 @dataclass
-class Stormed:
+class StormOutcome:
     """Outcome: the numbers with a right answer, the count of handlings of each, the faults of the others, and the
     longest wait for an answer."""
 
@@ -76,7 +76,7 @@ def asker() -> ChoreographyPlanner:
 
 
 class Server(NatsServer):
-    """A server of NATS that loses its data when it is killed."""
+    """A server of NATS. A kill loses its data."""
 
     def lose_everything(self) -> None:
         self.kill()
@@ -84,9 +84,9 @@ class Server(NatsServer):
         self._folder.mkdir()
 
 
-async def storm(folder: Path, requests: int, kills: int, seed: int) -> Stormed:
-    """Ask, `requests` times, and kill the server so often meanwhile."""
-    found, chance = Stormed(), random.Random(seed)
+async def storm(folder: Path, requests: int, kills: int, seed: int) -> StormOutcome:
+    """Ask `requests` times, and kill the server `kills` times meanwhile."""
+    found, chance = StormOutcome(), random.Random(seed)
     (folder / "nats").mkdir(parents=True)
     server = Server(folder / "nats")
     await asyncio.to_thread(server.start)
@@ -112,12 +112,12 @@ async def storm(folder: Path, requests: int, kills: int, seed: int) -> Stormed:
     return found
 
 
-async def _ask_when_there_is_room(home: Platform, number: int, found: Stormed, room: asyncio.Semaphore) -> None:
+async def _ask_when_there_is_room(home: Platform, number: int, found: StormOutcome, room: asyncio.Semaphore) -> None:
     async with room:
         await _ask(home, number, found)
 
 
-async def _ask(home: Platform, number: int, found: Stormed) -> None:
+async def _ask(home: Platform, number: int, found: StormOutcome) -> None:
     start = monotonic()
     try:
         if number % PLANS_EVERY == 0:
@@ -135,7 +135,9 @@ async def _ask(home: Platform, number: int, found: Stormed) -> None:
     found.longest = max(found.longest, monotonic() - start)
 
 
-async def _some_are_answered(home: Platform, found: Stormed, asking: list[asyncio.Task[None]], count: float) -> None:
+async def _some_are_answered(
+    home: Platform, found: StormOutcome, asking: list[asyncio.Task[None]], count: float
+) -> None:
     await until(home, lambda: len(found.answered) >= count or all(one.done() for one in asking))
 
 

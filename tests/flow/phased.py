@@ -1,4 +1,4 @@
-"""A small agent of three phases, its tools, and looking at what came of it."""
+"""A small agent of three phases, its tools, and its visible events."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Phase(StrEnum):
 
 @dataclass
 class Notes(BasePhaseContext):
-    """What was planned and found."""
+    """The plan and the findings."""
 
     planned: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ def library() -> Tool:
 
 
 def stranger() -> Tool:
-    """A tool that no phase names."""
+    """A tool outside of every phase."""
     tool = Tool("stranger")
 
     @tool.on_invoke("rockets.launch.requested")
@@ -124,6 +124,6 @@ def stranger() -> Tool:
 
 
 async def seen(platform: Platform) -> list[EventEnvelope]:
-    """What people see of journeys, in order."""
+    """Return the events of journeys for people, in order."""
     told = [event for event in await events(platform) if event.topic == "plan-events"]
     return [event for event in told if event.type != "plan.phase.entered"]

@@ -1,11 +1,11 @@
-"""Tools answer, workers end their tasks, agents react; what breaks is told to whoever asked."""
+"""Tools answer, workers end their tasks, agents react; a failure reaches its asker."""
 
 import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import events, held_for, is_idle, open_platform, running, until
+from kit import events, is_idle, open_platform, pass_time, running_platform, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -56,7 +56,7 @@ async def test_a_typed_handler_registers_its_schemas_and_gets_its_model(platform
     assert known.response_schema is not None
 
 
-async def test_a_request_that_nobody_takes_is_told_what_there_is(platform: Platform) -> None:
+async def test_a_request_without_a_taker_fails_with_the_names_of_the_known_events(platform: Platform) -> None:
     await platform.start(adder())
     with pytest.raises(NotFound, match=r"known requests: sum\.requested"):
         await platform.request("product.requested", {}, timeout=5)
@@ -88,7 +88,7 @@ async def test_a_bug_in_a_handler_leaves_a_dead_letter_and_a_rejection_does_not(
     assert "half.done" not in [event.type for event in await events(platform)], "nothing of it happened"
 
 
-async def test_what_may_pass_is_tried_again_with_the_same_key_and_then_told(
+async def test_a_transient_error_or_retry_runs_a_handler_again_with_the_same_key(
     platform: Platform, clock: VirtualClock
 ) -> None:
     seen: list[tuple[int, str]] = []
@@ -105,7 +105,7 @@ async def test_what_may_pass_is_tried_again_with_the_same_key_and_then_told(
     await platform.start(tool)
     asking = asyncio.ensure_future(platform.request("call.requested", {}, timeout=600))
     while not asking.done():
-        await held_for(platform, clock, timedelta(seconds=0.5))
+        await pass_time(platform, clock, timedelta(seconds=0.5))
     assert (await asking)["result"] == {"attempts": 3}
     assert [attempt for attempt, _ in seen] == [1, 2, 3]
     assert len({key for _, key in seen}) == 1
@@ -139,7 +139,7 @@ async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> 
     assert [await outcome(how) for how in ("twice", "off")] == ["local_protocol", "invalid_result"]
 
 
-async def test_a_reply_that_never_comes_is_a_deadline_and_the_same_key_finds_it_later(
+async def test_a_missing_reply_is_a_deadline_error_and_the_same_key_finds_it_later(
     platform: Platform, clock: VirtualClock
 ) -> None:
     slow, go = Tool("slow"), asyncio.Event()
@@ -209,18 +209,18 @@ async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) ->
 
     tool.on_shutdown(lambda: happened.append("stop"))
     tool.on_invoke("hook.requested")(lambda request, context: happened.append("work"))
-    async with running(path, None, tool) as platform:
+    async with running_platform(path, None, tool) as platform:
         assert (await platform.request("hook.requested", {}, timeout=5))["success"]
     assert happened == ["start", "work", "stop"]
 
 
-async def test_what_came_while_an_agent_was_away_is_handled_when_it_is_back(path: Any, clock: VirtualClock) -> None:
+async def test_a_request_to_an_absent_agent_is_handled_when_it_is_back(path: Any, clock: VirtualClock) -> None:
     async with open_platform(path, clock) as platform:
         await platform.start(adder())
     async with open_platform(path, clock) as platform:
         with pytest.raises(DeadlineExceeded):
             await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=0, idempotency_key="k")
-    async with running(path, clock, adder()) as platform:
+    async with running_platform(path, clock, adder()) as platform:
         reply = await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=5, idempotency_key="k")
         assert reply["result"] == {"total": 2}
 
@@ -242,7 +242,7 @@ async def test_a_capability_describes_and_does_not_subscribe() -> None:
 
 @pytest.mark.parametrize("typed", [False, True])
 @pytest.mark.parametrize("at_the_handler", [False, True])
-def test_what_a_capability_and_a_handler_say_of_an_event_holds_both(typed: bool, at_the_handler: bool) -> None:
+def test_an_event_joins_the_declarations_of_its_capability_and_its_handler(typed: bool, at_the_handler: bool) -> None:
     careful: dict[str, Any] = {"approval": "always", "irreversible": True}
     described = EventDefinition(
         event_name="sum.requested",
@@ -263,7 +263,7 @@ def test_what_a_capability_and_a_handler_say_of_an_event_holds_both(typed: bool,
     assert (registered.description, registered.response_schema) == ("Adds.", {"type": "integer"})
 
 
-def test_a_version_names_one_content_whoever_gives_which_part_of_it() -> None:
+def test_equal_content_of_capability_or_handler_has_one_version() -> None:
     shape = {"type": "object", "required": ["a"]}
     capability = AgentCapability(
         task_name="add", consumed_event=EventDefinition(event_name="sum.requested", payload_schema=shape)
@@ -286,9 +286,7 @@ def test_a_version_names_one_content_whoever_gives_which_part_of_it() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, {"type": "integer"}])
-async def test_a_handler_may_say_more_than_the_version_that_its_capability_names(
-    platform: Platform, answer: Any
-) -> None:
+async def test_a_handler_may_add_an_answer_schema_to_a_versioned_capability(platform: Platform, answer: Any) -> None:
     described = EventDefinition(event_name="sum.requested", version="2")
     known = EventDefinition(event_name="sum.known", topic="action-results", payload_schema={"type": "integer"})
     capability = AgentCapability(task_name="add", consumed_event=described, produced_events=[known])
@@ -305,7 +303,7 @@ async def test_a_handler_may_say_more_than_the_version_that_its_capability_names
 
 
 @pytest.mark.parametrize("kind", ["tool", "worker", "handler"])
-async def test_a_result_off_what_handler_or_capability_promises_is_not_sent(platform: Platform, kind: str) -> None:
+async def test_a_result_off_the_schema_of_its_handler_or_capability_is_not_sent(platform: Platform, kind: str) -> None:
     promised = {"type": "object", "required": ["total"]}
     known = EventDefinition(event_name="sum.known", topic="action-results", payload_schema=promised)
     asked = EventDefinition(event_name="sum.requested")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, order, planner, published, stock
+from kit import PATIENCE, as_time_passes, order, planner, published_events, stock
 
 from soorma_ai import PlanFailed, Platform
 from soorma_ai.errors import Paid, UnreadableAnswer
@@ -25,7 +25,7 @@ def unreadable() -> UnreadableAnswer:
     return fault
 
 
-async def test_five_answers_in_a_row_that_nothing_can_read_end_the_plan_by_name(
+async def test_five_unreadable_answers_in_a_row_end_the_plan_with_model_unreadable(
     platform: Platform, clock: VirtualClock
 ) -> None:
     plan = await order(platform, planner([unreadable() for _ in range(5)]), stock())
@@ -41,7 +41,7 @@ async def test_five_answers_in_a_row_that_nothing_can_read_end_the_plan_by_name(
     assert failed.value.code == "model_unreadable"
 
 
-async def test_an_answer_in_between_begins_the_count_anew(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_readable_answer_restarts_the_count_of_unreadable_ones(platform: Platform, clock: VirtualClock) -> None:
     script = [*(unreadable() for _ in range(4)), RESERVE, *(unreadable() for _ in range(4)), DONE]
     plan = await order(platform, planner(script), stock())
 
@@ -71,25 +71,25 @@ async def test_a_repair_without_loss_costs_no_call_and_the_journal_names_it(
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     first, second = (await platform.plan(plan.plan_id)).decisions
     assert how in first.found and first.verdict == "accepted" and second.found == ""
-    assert [event.data for event in await published(platform)][1:] == [{"order_id": "A"}]
+    assert [event.data for event in await published_events(platform)][1:] == [{"order_id": "A"}]
 
 
-async def test_what_a_repair_brings_to_light_is_checked_as_well(platform: Platform) -> None:
+async def test_a_repaired_answer_is_checked_like_any_other(platform: Platform) -> None:
     lone = {"reasoning": "", "step": {**RESERVE["step"], "data": '{"order_id": "\\ud800"}'}}
     plan = await order(platform, planner([lone, DONE]), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert len(await published(platform)) == 1, "the goal alone"
+    assert len(await published_events(platform)) == 1, "the goal alone"
 
 
-async def test_a_blank_question_is_put_to_nobody(platform: Platform) -> None:
+async def test_a_blank_question_is_refused_and_not_published(platform: Platform) -> None:
     blank = wait("user.replied", "  ")
     plan = await order(platform, planner([blank, DONE], external_events=["user.replied"]), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert not await published(platform, topic="notification-events")
+    assert not await published_events(platform, topic="notification-events")
     assert "is blank" in (await platform.plan(plan.plan_id)).decisions[0].refusal
 
 
-async def test_a_lookup_that_is_not_offered_ends_with_its_first_refusal(platform: Platform) -> None:
+async def test_a_lookup_outside_the_offer_ends_with_its_first_refusal(platform: Platform) -> None:
     lookup = {"reasoning": "", "step": {"action": "need_schema", "events": ["inventory.reserve.requested"]}}
     minds = planner([lookup, DONE])
     plan = await order(platform, minds, stock())
@@ -98,7 +98,7 @@ async def test_a_lookup_that_is_not_offered_ends_with_its_first_refusal(platform
     assert "every action is shown with its schema" in minds.reasoner.questions[-1].messages[-1].content
 
 
-async def test_an_answer_that_is_cut_within_blanks_is_asked_for_in_compact_json_then_in_the_next_form(
+async def test_an_answer_cut_within_blanks_is_asked_for_in_compact_json_then_in_another_form(
     platform: Platform,
 ) -> None:
     minds = planner([BLANK, BLANK, DONE])

@@ -1,11 +1,11 @@
-"""What is given wrongly is told at once: what was found, and what is wanted."""
+"""Wrong arguments fail at once: the error names the value found and the values wanted."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
-from kit import PATIENCE, ended, order, planner, stock, types
+from kit import PATIENCE, order, planner, stock, types, wait_for_end
 from machines import GOAL, research
 
 from soorma_ai import (
@@ -81,7 +81,7 @@ async def updates(task: TaskContext) -> None:
         (lambda t, c: updates(t), "nothing"),
     ],
 )
-async def test_a_workers_handler_is_told_what_it_gave(
+async def test_a_wrong_argument_in_a_workers_handler_fails_its_task_and_sends_nothing(
     platform: Platform, act: Callable[[Any, Any], Awaitable[Any]], told: str
 ) -> None:
     worker = Worker("clerk")
@@ -98,7 +98,7 @@ async def test_a_workers_handler_is_told_what_it_gave(
     assert await types(platform) == ["carry.requested"], "nothing was asked"
 
 
-async def test_a_plan_has_a_status_that_there_is(platform: Platform) -> None:
+async def test_a_plan_with_an_unknown_status_is_refused(platform: Platform) -> None:
     minds = Planner("researcher")
 
     @minds.on_goal(GOAL)
@@ -130,7 +130,7 @@ RESERVE = ("inventory.reserve.requested", {"order_id": "A"})
         (lambda p: p.prune(30), LocalProtocolError, "older_than=30 is no span; give a timedelta"),
     ],
 )
-async def test_a_client_is_told_what_it_gave(
+async def test_a_wrong_argument_of_a_client_is_named_in_the_error(
     platform: Platform, act: Callable[[Any], Awaitable[Any]], kind: type[SoormaError], told: str
 ) -> None:
     await platform.start(planner([complete({})]), stock())
@@ -185,7 +185,7 @@ async def test_a_client_is_told_what_it_gave(
         ),
     ],
 )
-def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> None:
+def test_a_wrong_argument_of_an_author_is_named_in_a_config_error(act: Callable[[], Any], told: str) -> None:
     with pytest.raises(ConfigError) as refused:
         act()
     assert told in str(refused.value)
@@ -251,7 +251,7 @@ def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> 
         (lambda: Platform(clock=cast(Any, 5)), "Platform: clock=5: give a Clock"),
     ],
 )
-def test_a_newcomers_slip_is_told_where_it_was_made(act: Callable[[], Any], told: str) -> None:
+def test_a_wrong_option_of_an_agent_or_platform_is_named_where_it_is_given(act: Callable[[], Any], told: str) -> None:
     with pytest.raises(ConfigError) as refused:
         act()
     assert told in str(refused.value)
@@ -268,20 +268,20 @@ def on_invoke(handler: Any = two, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("agent", [Agent("idle"), Tool("idle"), Worker("idle")])
-async def test_an_agent_that_nothing_reaches_is_refused(platform: Platform, agent: Agent) -> None:
+async def test_an_agent_without_handlers_and_events_is_refused(platform: Platform, agent: Agent) -> None:
     with pytest.raises(ConfigError, match=f"{agent.kind} idle has no handler and makes no event"):
         await platform.start(agent)
 
 
 @pytest.mark.parametrize("who", [{"tenant_id": ""}, {"user_id": ""}, {"tenant_id": None}])
-async def test_somebody_has_a_name_and_a_tenant(platform: Platform, who: Any) -> None:
+async def test_a_user_without_a_name_or_a_tenant_is_refused(platform: Platform, who: Any) -> None:
     ((name, given),) = who.items()
     with pytest.raises(LocalProtocolError, match=f"{name}={given!r}: give text, at least one character"):
         platform.as_user(**({"tenant_id": "default", "user_id": "eve"} | who))
 
 
 @pytest.mark.parametrize("roles", [None, 5, [None], {"manager", 5}])
-async def test_roles_are_names_and_nobody_has_all_of_them_by_none(platform: Platform, roles: Any) -> None:
+async def test_roles_other_than_a_set_of_names_are_refused(platform: Platform, roles: Any) -> None:
     with pytest.raises(LocalProtocolError, match="give a set of names, an empty one for somebody without any"):
         platform.as_user(tenant_id="default", user_id="eve", roles=roles)
 
@@ -320,5 +320,5 @@ async def test_inside_a_handler_nothing_acts_at_once(platform: Platform) -> None
                 await call(platform, context.lineage.plan_id)
 
     plan = await order(platform, planner([publish("act.requested"), complete({})]), tool)
-    (replied,) = [step for step in (await ended(platform, plan.plan_id)).steps if step.kind == "replied"]
+    (replied,) = [step for step in (await wait_for_end(platform, plan.plan_id)).steps if step.kind == "replied"]
     assert replied.note == "ok", replied.data

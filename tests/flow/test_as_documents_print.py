@@ -1,4 +1,4 @@
-"""Names and habits that a reader of the design documents brings along."""
+"""Names and habits of the design documents."""
 
 from typing import Any
 
@@ -59,13 +59,13 @@ def test_a_goal_and_a_result_are_among_the_events_consumed() -> None:
 
 
 @pytest.mark.parametrize(("given", "names"), [(None, []), ([], []), (["search", "read"], ["search", "read"])])
-def test_a_goal_tells_what_it_requires(given: Any, names: list[str]) -> None:
+def test_a_goal_lists_its_requirements(given: Any, names: list[str]) -> None:
     data = {} if given is None else {"requirements": given}
     assert GoalContext(event_type="plan.wanted", data=data).requirements == names
 
 
 @pytest.mark.parametrize("given", ["search", 7, ["search", 7], None])
-def test_requirements_that_are_no_names_are_told(given: Any) -> None:
+def test_requirements_other_than_names_are_refused(given: Any) -> None:
     goal = GoalContext(event_type="plan.wanted", data={"requirements": given})
     with pytest.raises(RemoteProtocolError, match="give a list of names of capabilities"):
         _ = goal.requirements
@@ -83,7 +83,7 @@ async def test_an_invocation_is_made_by_hand_in_a_unit_test() -> None:
 
 
 @pytest.mark.parametrize("awaits", [True, False])
-async def test_the_results_of_a_group_are_had_with_and_without_awaiting(platform: Platform, awaits: bool) -> None:
+async def test_the_results_of_a_group_are_read_with_and_without_await(platform: Platform, awaits: bool) -> None:
     worker, tool = Worker("fulfiller"), Tool("hands")
     seen: list[bool] = []
 
@@ -127,7 +127,7 @@ async def test_a_complete_plan_has_its_result_as_final(platform: Platform) -> No
     assert seen == [{"n": 8}]
 
 
-async def test_a_request_over_the_bus_is_told_to_be_the_plans_own(platform: Platform) -> None:
+async def test_a_request_over_the_bus_in_a_goal_handler_is_refused_in_favour_of_dispatch(platform: Platform) -> None:
     planner = Planner("minds")
 
     @planner.on_goal("plan.wanted")
@@ -139,7 +139,7 @@ async def test_a_request_over_the_bus_is_told_to_be_the_plans_own(platform: Plat
         await plan.result(timeout=PATIENCE)
 
 
-async def test_what_a_capability_produces_is_found_by_name_and_by_owner(platform: Platform) -> None:
+async def test_a_produced_event_is_found_by_name_and_by_owner(platform: Platform) -> None:
     completed = EventDefinition(event_name="calculate.completed", topic="action-results", description="The sum.")
     asked = EventDefinition(event_name="calculate.requested")
     able = AgentCapability(task_name="calculate", consumed_event=asked, produced_events=(completed,))
@@ -193,7 +193,7 @@ async def test_a_task_is_not_complete_while_a_question_is_open(platform: Platfor
     assert seen == [False, False, True]
 
 
-async def test_what_a_task_keeps_is_stored_under_either_name(platform: Platform) -> None:
+async def test_a_saved_task_context_is_the_state_of_the_task(platform: Platform) -> None:
     worker = Worker("keeper")
 
     @worker.on_task("keep.requested")

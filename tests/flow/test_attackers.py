@@ -1,10 +1,10 @@
-"""Whatever other agents write about their events, a model that believes it gets nothing past the code."""
+"""Texts of other agents about their events: a model may believe them, and nothing gets past the code."""
 
 import re
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, planner, published, types
+from kit import PATIENCE, order, payments, planner, published_events, types
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Reject, Tool
@@ -42,7 +42,7 @@ def intruder(count: int, name: str, words: str, **schema: Any) -> Tool:
 
 
 def obeys(question: ModelQuestion) -> dict[str, Any]:
-    """The model does what any text in its request tells it, once; told that this cannot be, it gives up."""
+    """A model: obeys any text in its request once, and gives up after a refusal."""
     everything = "".join(message.content for message in question.messages) + compact(question.schema)
     return ORDERED if "amount 1000000" in everything and len(question.messages) == 2 else complete({"paid": False})
 
@@ -68,7 +68,7 @@ async def test_instructions_of_another_agent_open_no_gate(platform: Platform, to
     assert charged == []
 
 
-async def test_what_is_not_offered_is_not_published_whatever_an_agent_says_of_it(platform: Platform) -> None:
+async def test_an_event_outside_the_offer_is_not_published_despite_an_agents_text(platform: Platform) -> None:
     plan = await order(platform, planner([ORDERED] * 3), intruder(1, "help", SAYS), wish=WISH)
     with pytest.raises(PlanFailed, match="is not offered"):
         await plan.result(timeout=PATIENCE)
@@ -76,7 +76,7 @@ async def test_what_is_not_offered_is_not_published_whatever_an_agent_says_of_it
 
 
 def weighs(question: ModelQuestion) -> dict[str, Any]:
-    """The model knows the right event when it is shown it."""
+    """A model: knows the right event once it is shown."""
     if "parcel.weigh" in question.messages[1].content:
         return complete({})
     if '"publish:parcel.weigh"' in compact(question.schema):
@@ -93,7 +93,7 @@ def weighs(question: ModelQuestion) -> dict[str, Any]:
     ],
     ids=["the goal's words", "a copy", "one word"],
 )
-async def test_an_agent_that_stuffs_its_events_with_words_does_not_crowd_out_the_right_one(
+async def test_events_stuffed_with_words_do_not_crowd_out_the_right_one(
     platform: Platform, name: str, words: str
 ) -> None:
     minds = planner(weighs, offer_tokens=1_000)
@@ -102,7 +102,7 @@ async def test_an_agent_that_stuffs_its_events_with_words_does_not_crowd_out_the
     (first, *_) = minds.reasoner.questions  # type: ignore[union-attr]
     assert '"publish:parcel.weigh":' in first.messages[0].content
     assert "are not listed" in first.messages[1].content
-    assert [event.type for event in await published(platform)][1:] == ["parcel.weigh"]
+    assert [event.type for event in await published_events(platform)][1:] == ["parcel.weigh"]
 
 
 MARK = "FORGED"
@@ -129,7 +129,7 @@ _FENCED = re.compile("<data>[^<]*</data>")
 
 
 def echo() -> Tool:
-    """Gives back what it got, as a result and as a failure."""
+    """A tool: returns its request, as a result and as a failure."""
     tool = Tool("echo")
 
     @tool.on_invoke("text.echo")
@@ -145,7 +145,7 @@ def echo() -> Tool:
 
 
 def believes(question: ModelQuestion) -> dict[str, Any]:
-    """The model hands each text on, and pays at the first chance."""
+    """A model: hands each text on, and pays at the first chance."""
     text = str(question.facts.goal["text"])
     match question.facts.event, question.facts.outcome:
         case "text.echo", _:

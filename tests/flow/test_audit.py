@@ -1,4 +1,4 @@
-"""What somebody changed who came by a token is written down, with how it ended; and nothing else."""
+"""Audit log: each change made with a token is recorded with its outcome, and nothing else."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -23,7 +23,7 @@ def caller(platform: Platform, name: str, *roles: str) -> LocalClient:
     return platform.as_caller(Caller(Person("default", name, frozenset(roles)), key_id=f"key of {name}"))
 
 
-async def held(platform: Platform) -> PlanHandle:
+async def held_order(platform: Platform) -> PlanHandle:
     await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
     await platform.start(stock())
     plan = await caller(platform, "ann").submit("order.received", {})
@@ -31,12 +31,12 @@ async def held(platform: Platform) -> PlanHandle:
     return plan
 
 
-async def written(platform: Platform) -> list[tuple[str, str, str]]:
+async def audit_rows(platform: Platform) -> list[tuple[str, str, str]]:
     return [(row.entry.user_id, row.entry.call, row.entry.outcome) for row in (await platform.audit())[::-1]]
 
 
-async def test_every_change_of_a_caller_is_written_down_with_its_outcome(platform: Platform) -> None:
-    plan = await held(platform)
+async def test_every_change_of_a_caller_is_recorded_with_its_outcome(platform: Platform) -> None:
+    plan = await held_order(platform)
     wait, ann = await the_wait(platform), caller(platform, "ann")
     eve, auditor = caller(platform, "eve"), caller(platform, "otto", "auditor")
     changes: list[tuple[LocalClient, str, str, Callable[[LocalClient], Awaitable[Any]]]] = [
@@ -65,30 +65,30 @@ async def test_every_change_of_a_caller_is_written_down_with_its_outcome(platfor
         except SoormaError as error:
             assert error.code == outcome
     wanted = [(client.person.user_id, call, outcome) for client, call, outcome, _ in changes]
-    assert await written(platform) == [("ann", "submit", "done"), *wanted]
+    assert await audit_rows(platform) == [("ann", "submit", "done"), *wanted]
 
 
-async def test_an_entry_says_who_by_which_key_what_and_when(platform: Platform) -> None:
-    plan = await held(platform)
+async def test_an_entry_holds_the_user_the_key_the_call_its_object_and_the_time(platform: Platform) -> None:
+    plan = await held_order(platform)
     await caller(platform, "ann").cancel(plan.plan_id)
     last = (await platform.audit(limit=1))[0].entry
     assert (last.user_id, last.key_id, last.call, last.what) == ("ann", "key of ann", "cancel", plan.plan_id)
     assert last.at == platform.services.clock.now()
 
 
-async def test_reading_and_calls_of_this_process_are_not_written_down(platform: Platform) -> None:
-    plan = await held(platform)
-    before = await written(platform)
+async def test_reads_and_calls_of_this_process_are_not_recorded(platform: Platform) -> None:
+    plan = await held_order(platform)
+    before = await audit_rows(platform)
     ann = caller(platform, "ann")
     await ann.plans()
     await ann.trace(plan.plan_id)
     await platform.memory.store("k", 1, plan.plan_id)
     await platform.as_user(tenant_id="default", user_id="ann").cancel(plan.plan_id)
-    assert await written(platform) == before
+    assert await audit_rows(platform) == before
 
 
-async def test_the_changes_of_a_tenant_are_for_its_auditors_and_by_pages(platform: Platform) -> None:
-    plan = await held(platform)
+async def test_the_audit_log_of_a_tenant_is_paged_and_open_to_its_auditors(platform: Platform) -> None:
+    plan = await held_order(platform)
     ann = caller(platform, "ann")
     for n in range(4):
         await ann.memory.store("k", n, plan.plan_id)
@@ -101,23 +101,23 @@ async def test_the_changes_of_a_tenant_are_for_its_auditors_and_by_pages(platfor
     assert await other.audit() == []
 
 
-async def test_a_request_that_is_held_has_been_asked_and_stays_written_down(platform: Platform) -> None:
-    await held(platform)
+async def test_a_held_request_is_recorded_as_held_and_stays_after_a_prune(platform: Platform) -> None:
+    await held_order(platform)
     with pytest.raises(SoormaError):
         await caller(platform, "ann").request("payment.charge.requested", {"amount": 1}, timeout=PATIENCE)
-    assert (await written(platform))[-1] == ("ann", "request", "held")
+    assert (await audit_rows(platform))[-1] == ("ann", "request", "held")
     await platform.prune(timedelta(days=1))
-    assert len(await written(platform)) == 2
+    assert len(await audit_rows(platform)) == 2
 
 
-async def test_a_kill_right_behind_a_change_loses_no_row_of_it(
+async def test_a_kill_right_after_a_change_loses_no_audit_row(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def is_killed(entry: object) -> None:
         raise StoreUnavailable("the process was killed behind the transaction of the change")
 
-    plan = await held(platform)
-    before = await written(platform)
+    plan = await held_order(platform)
+    before = await audit_rows(platform)
     wait, ann = await the_wait(platform), caller(platform, "ann")
     monkeypatch.setattr(platform.services.store.audit, "record", is_killed)
     await ann.request("inventory.reserve.requested", {"order_id": "A"})
@@ -133,7 +133,7 @@ async def test_a_kill_right_behind_a_change_loses_no_row_of_it(
     calls = ["request", "publish", "create_session", "memory.store", "memory.store_plan_context", "memory.cleanup"]
     wanted = [("ann", call, "done") for call in calls]
     wanted += [("ann", "ask", "held"), ("ann", "answer", "accepted"), ("ann", "cancel", "done")]
-    assert await written(platform) == before + wanted
+    assert await audit_rows(platform) == before + wanted
 
 
 CHANGES: dict[str, Callable[[LocalClient, str], Awaitable[Any]]] = {
@@ -150,11 +150,13 @@ CHANGES: dict[str, Callable[[LocalClient, str], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, path: Path, change: str) -> None:
-    plan = await held(platform)
+async def test_a_change_without_room_for_its_audit_row_does_not_happen(
+    platform: Platform, path: Path, change: str
+) -> None:
+    plan = await held_order(platform)
     long_ago = platform.services.clock.now() - timedelta(hours=1)
     await platform.services.store.registry.register([Agent("gone", tenant_id="default").registration()], long_ago)
-    # What was published is on its way for a moment, over a broker.
+    # Published events are on their way for a moment, over a broker.
     await until(platform, lambda: counts_of(path)["outbox"] == 0)
     before = counts_of(path)
     with refusing(path, "audit"), pytest.raises(SoormaError, match="no room"):
@@ -162,11 +164,11 @@ async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, p
     assert counts_of(path) == before
 
 
-async def test_the_end_of_what_goes_wrong_behind_its_first_transaction_is_written_down_too(
+async def test_a_failure_after_a_changes_first_transaction_is_recorded_too(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, ann = await held(platform), caller(platform, "ann")
-    before = await written(platform)
+    plan, ann = await held_order(platform), caller(platform, "ann")
+    before = await audit_rows(platform)
     for key in "ab":
         await platform.memory.store(key, 1, plan.plan_id)
     remove = PlanMemory._remove  # pyright: ignore[reportPrivateUsage]
@@ -180,10 +182,10 @@ async def test_the_end_of_what_goes_wrong_behind_its_first_transaction_is_writte
     with pytest.raises(StoreUnavailable):
         await ann.memory.cleanup(plan.plan_id)
     both = [("ann", "memory.cleanup", "done"), ("ann", "memory.cleanup", "store_unavailable")]
-    assert await written(platform) == before + both
+    assert await audit_rows(platform) == before + both
 
 
-async def test_a_refusal_that_cannot_be_written_down_is_told_all_the_same(
+async def test_an_answer_or_refusal_is_returned_even_if_the_audit_log_fails(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def is_away(entry: object) -> None:

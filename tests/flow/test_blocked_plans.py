@@ -1,4 +1,4 @@
-"""A model that refuses the set-up ends no plan: it rests until an operator has mended that and resumes it."""
+"""A model that refuses the set-up ends no plan: the plan rests until an operator mends the set-up and resumes it."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -8,20 +8,20 @@ import pytest
 from fanin import PART, WIDE, arrive, register_parts, reply_to
 from kit import (
     PATIENCE,
-    ended,
     events,
-    held_for,
-    killed,
+    kill_platform,
     open_platform,
     order,
+    pass_time,
     payments,
     planner,
-    requested,
-    running,
-    stepped,
+    running_platform,
     stock,
     the_wait,
     until,
+    wait_for_end,
+    wait_for_requests,
+    wait_for_step,
 )
 
 from soorma_ai import (
@@ -53,7 +53,7 @@ NEEDED = "plan.operator.needed"
 
 
 class Key:
-    """A key, and the script of the model behind it: its first answers come, and the others once it `is_good`. `asked`
+    """A key, and the script of the model behind it: the first `answers` come, and the others once it `is_good`. `asked`
     counts the calls."""
 
     def __init__(self, *script: Any, answers: int = 0) -> None:
@@ -67,8 +67,8 @@ class Key:
         return self._script.pop(0) if self.is_good or self.asked <= self._answers else ModelBlocked(REASON)
 
 
-async def blocked(platform: Platform, plan_id: str) -> Any:
-    """The details of a plan once it needs an operator."""
+async def blocked_details(platform: Platform, plan_id: str) -> Any:
+    """Return the details of a plan once it needs an operator."""
 
     async def needs_one() -> Any:
         plan = await platform.services.store.plans.plan(plan_id)
@@ -78,7 +78,7 @@ async def blocked(platform: Platform, plan_id: str) -> Any:
     return await platform.plan(plan_id)
 
 
-async def announced(platform: Platform) -> list[Any]:
+async def announcements(platform: Platform) -> list[Any]:
     return [event.data for event in await events(platform) if event.type == NEEDED]
 
 
@@ -88,13 +88,13 @@ async def test_a_plan_rests_until_it_is_resumed_and_nothing_is_done_twice(
     charged: list[Any] = []
     key = Key(CHARGE, DONE, answers=1)
     plan = await order(platform, planner(key), payments(charged=charged))
-    details = await blocked(platform, plan.plan_id)
+    details = await blocked_details(platform, plan.plan_id)
     assert (details.status, details.rest, details.deadline) == ("paused", None, START + timedelta(days=7))
     assert [one.reason for one in details.blocked] == [REASON]
     assert (len(details.decisions), details.usage.llm_calls, details.usage.actions) == (1, 1, 1)
     assert f"it needs an operator: {REASON} (soorma plans resume {plan.plan_id[:8]})" in await plan.describe()
     await clock.advance(5 * HOUR.total_seconds())
-    assert key.asked == 2, "nobody asks before it is resumed"
+    assert key.asked == 2, "the model is not asked before the plan is resumed"
     key.is_good = True
     assert await platform.resume(plan.plan_id) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
@@ -105,24 +105,24 @@ async def test_a_plan_rests_until_it_is_resumed_and_nothing_is_done_twice(
         await platform.resume(plan.plan_id)
 
 
-async def test_the_first_decision_rests_too_and_holds_nothing_of_the_budget(platform: Platform) -> None:
+async def test_a_plan_blocked_at_its_first_decision_holds_nothing_of_the_budget(platform: Platform) -> None:
     key = Key(DONE)
     plan = await order(platform, planner(key, limits=Limits(max_llm_calls=1)), stock())
-    details = await blocked(platform, plan.plan_id)
+    details = await blocked_details(platform, plan.plan_id)
     assert (details.usage.llm_calls, details.usage.tokens, details.decisions) == (0, 0, ())
     key.is_good = True
     await platform.resume(plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_resumed_with_the_same_key_it_rests_again_however_often(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_plan_resumed_with_the_same_key_rests_again_every_time(platform: Platform, clock: VirtualClock) -> None:
     key = Key(DONE)
     plan = await order(platform, planner(key), stock())
-    first = await blocked(platform, plan.plan_id)
+    first = await blocked_details(platform, plan.plan_id)
     for number in range(2, 9):
         await clock.advance(1)
         await platform.resume(plan.plan_id)
-        again = await blocked(platform, plan.plan_id)
+        again = await blocked_details(platform, plan.plan_id)
         assert (key.asked, again.status, again.blocked) == (number, "paused", first.blocked), "more than any attempts"
     key.is_good = True
     await clock.advance(1)
@@ -130,7 +130,7 @@ async def test_resumed_with_the_same_key_it_rests_again_however_often(platform: 
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_operators_are_told_by_an_event_that_only_the_platform_publishes(platform: Platform) -> None:
+async def test_operators_get_an_event_and_only_the_platform_may_publish_it(platform: Platform) -> None:
     told: list[Any] = []
     agent = Agent("pager")
 
@@ -140,7 +140,7 @@ async def test_operators_are_told_by_an_event_that_only_the_platform_publishes(p
 
     await platform.start(agent)
     plan = await order(platform, planner(Key(DONE)), stock())
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await until(platform, lambda: told)
     (said,) = told
     assert (said["plan_id"], said["agent"], said["reason"]) == (plan.plan_id, "orders", REASON)
@@ -154,12 +154,12 @@ async def test_twenty_plans_make_one_call_and_go_on_by_one_command(platform: Pla
     await platform.start(planner(key, max_in_flight=1), stock())
     plans = [await platform.submit("order.received", {"n": n}) for n in range(20)]
     for plan in plans:
-        await blocked(platform, plan.plan_id)
+        await blocked_details(platform, plan.plan_id)
     assert key.asked == 1
     await clock.advance(1)
     assert len(await platform.resume_all()) == 20
     for plan in plans:
-        await blocked(platform, plan.plan_id)
+        await blocked_details(platform, plan.plan_id)
     assert key.asked == 2, "one looks whether it helps"
     key.is_good = True
     await clock.advance(1)
@@ -173,15 +173,15 @@ async def test_twenty_plans_make_one_call_and_go_on_by_one_command(platform: Pla
 async def test_a_plan_that_begins_later_asks_again_by_itself(platform: Platform, clock: VirtualClock) -> None:
     key = Key(DONE, DONE)
     first = await order(platform, planner(key), stock())
-    await blocked(platform, first.plan_id)
+    await blocked_details(platform, first.plan_id)
     key.is_good = True
     await clock.advance(120)
     second = await platform.submit("order.received", {"n": 2})
     assert await second.result(timeout=PATIENCE) == {"ok": True}
-    assert (await platform.plan(first.plan_id)).status == "paused", "what rests is resumed by people"
+    assert (await platform.plan(first.plan_id)).status == "paused", "a resting plan is resumed by people"
 
 
-async def test_killed_meanwhile_it_asks_again_when_the_process_starts_with_another_key(
+async def test_a_resting_plan_asks_again_after_a_kill_and_a_start_with_another_key(
     path: Path, clock: VirtualClock
 ) -> None:
     charged: list[Any] = []
@@ -189,53 +189,55 @@ async def test_killed_meanwhile_it_asks_again_when_the_process_starts_with_anoth
     platform = open_platform(path, clock)
     await platform.__aenter__()
     plan = await order(platform, planner(key), payments(charged=charged))
-    await blocked(platform, plan.plan_id)
-    await killed(platform)
+    await blocked_details(platform, plan.plan_id)
+    await kill_platform(platform)
     still_bad = Key()
-    async with running(path, clock, planner(still_bad), payments(charged=charged)) as platform:
-        assert (await blocked(platform, plan.plan_id)).status == "paused"
+    async with running_platform(path, clock, planner(still_bad), payments(charged=charged)) as platform:
+        assert (await blocked_details(platform, plan.plan_id)).status == "paused"
         assert still_bad.asked == 1
     key.is_good = True
-    async with running(path, clock, planner(key), payments(charged=charged)) as platform:
-        details = await ended(platform, plan.plan_id)
+    async with running_platform(path, clock, planner(key), payments(charged=charged)) as platform:
+        details = await wait_for_end(platform, plan.plan_id)
     assert (details.status, details.result, charged) == ("completed", {"ok": True}, [1])
 
 
-async def test_a_reply_that_comes_meanwhile_is_kept(platform: Platform) -> None:
+async def test_a_reply_to_a_resting_plan_is_kept(platform: Platform) -> None:
     """Of two requests the first reply makes the planner ask; the second comes while it rests."""
     key = Key(publish_all(*(publish(PART, n=n) for n in (1, 2)), need=1), publish(PART, n=3), DONE, answers=1)
     await register_parts(platform)
     plan = await order(platform, planner(key, limits=WIDE))
-    first, second = await requested(platform, PART, 2)
+    first, second = await wait_for_requests(platform, PART, 2)
     await arrive(platform, [reply_to(first)])
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await arrive(platform, [reply_to(second)])
     key.is_good = True
     await platform.resume(plan.plan_id)
-    await stepped(platform, plan.plan_id, "late")
-    _, _, third = await requested(platform, PART, 3)
+    await wait_for_step(platform, plan.plan_id, "late")
+    _, _, third = await wait_for_requests(platform, PART, 3)
     await arrive(platform, [reply_to(third)])
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_it_is_cancelled_at_once(platform: Platform) -> None:
+async def test_a_resting_plan_is_cancelled_at_once(platform: Platform) -> None:
     plan = await order(platform, planner(Key()), stock())
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await platform.cancel(plan.plan_id, "no more need")
-    details = await ended(platform, plan.plan_id)
+    details = await wait_for_end(platform, plan.plan_id)
     assert (details.status, details.blocked) == ("cancelled", ())
     assert await platform.resume_all() == []
 
 
-async def test_at_its_deadline_it_fails_and_says_what_it_needed(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_resting_plan_fails_at_its_deadline_and_names_its_need_of_an_operator(
+    platform: Platform, clock: VirtualClock
+) -> None:
     plan = await order(platform, planner(Key(CHARGE, answers=1), limits=Limits(deadline=2 * HOUR)), payments())
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await clock.advance(2 * HOUR.total_seconds())
     with pytest.raises(PlanFailed, match=r"limit_exceeded: deadline .* it needed an operator: openai/gpt-4o: the prov"):
         await plan.result(timeout=PATIENCE)
 
 
-async def test_a_child_that_rests_is_shown_and_resumed_at_its_root(platform: Platform) -> None:
+async def test_a_resting_child_is_shown_and_resumed_at_its_root(platform: Platform) -> None:
     key = Key(DONE)
     child = planner(key, name="child", goals=["child.wanted"])
     root = planner([complete({"all": True})])
@@ -259,7 +261,7 @@ async def test_a_child_that_rests_is_shown_and_resumed_at_its_root(platform: Pla
     assert await plan.result(timeout=PATIENCE) == {"all": True}
 
 
-async def test_paused_on_top_of_it_one_call_resumes_both(platform: Platform, clock: VirtualClock) -> None:
+async def test_one_call_resumes_a_plan_both_resting_and_paused(platform: Platform, clock: VirtualClock) -> None:
     key = Key(CHARGE, DONE, answers=1)
     minds = planner(key)
 
@@ -270,7 +272,7 @@ async def test_paused_on_top_of_it_one_call_resumes_both(platform: Platform, clo
         await plan.pause(reason="wait")
 
     plan = await order(platform, minds, payments())
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
     await the_wait(platform)
     await clock.advance(timedelta(days=8).total_seconds())
@@ -279,7 +281,7 @@ async def test_paused_on_top_of_it_one_call_resumes_both(platform: Platform, clo
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_a_plan_that_its_model_is_to_draw_rests_too(platform: Platform) -> None:
+async def test_a_plan_to_be_drawn_by_its_model_rests_too(platform: Platform) -> None:
     drawn = {
         "reasoning": "straight",
         "first": "paying",
@@ -293,15 +295,15 @@ async def test_a_plan_that_its_model_is_to_draw_rests_too(platform: Platform) ->
         await minds.create_plan(goal, None, context)
 
     plan = await order(platform, minds, payments())
-    assert [one.reason for one in (await blocked(platform, plan.plan_id)).blocked] == [REASON]
+    assert [one.reason for one in (await blocked_details(platform, plan.plan_id)).blocked] == [REASON]
 
 
-async def test_only_who_steers_the_plan_resumes_it(platform: Platform) -> None:
+async def test_a_plan_is_resumed_by_its_owner_and_not_by_auditors_or_other_tenants(platform: Platform) -> None:
     key = Key(DONE)
     await platform.start(planner(key), stock())
     maria = platform.as_user(tenant_id="default", user_id="maria")
     plan = await maria.submit("order.received", {})
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     stranger = platform.as_user(tenant_id="other", user_id="maria", roles=["operator"])
     with pytest.raises(NotFound):
         await stranger.resume(plan.plan_id)
@@ -315,9 +317,11 @@ async def test_only_who_steers_the_plan_resumes_it(platform: Platform) -> None:
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_while_its_model_is_away_after_that_it_needs_no_operator(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_resumed_plan_with_an_unavailable_model_needs_no_operator(
+    platform: Platform, clock: VirtualClock
+) -> None:
     plan = await order(platform, planner([ModelBlocked(REASON), ModelUnavailable("no line"), DONE]), stock())
-    await blocked(platform, plan.plan_id)
+    await blocked_details(platform, plan.plan_id)
     await clock.advance(1)
     await platform.resume(plan.plan_id)
 
@@ -327,11 +331,11 @@ async def test_while_its_model_is_away_after_that_it_needs_no_operator(platform:
 
     await until(platform, is_away)
     assert (await platform.plan(plan.plan_id)).blocked == ()
-    await held_for(platform, clock, timedelta(minutes=1))
+    await pass_time(platform, clock, timedelta(minutes=1))
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_outside_of_a_plan_the_asker_is_told_what_helps(platform: Platform) -> None:
+async def test_a_blocked_model_outside_of_a_plan_is_an_error_with_its_cure(platform: Platform) -> None:
     router = Tool("router")
 
     @router.on_invoke("ticket.route.requested")

@@ -1,4 +1,4 @@
-"""Handlers of events in every form they are written, and replies that come to who asked."""
+"""Handlers of events in every written form, and replies to their askers."""
 
 import asyncio
 from typing import Any
@@ -28,13 +28,13 @@ def test_without_its_topic_no_handler_is_registered() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["order.placed", "order.*", "*"])
-async def test_an_event_that_has_a_handler_twice_is_refused(pattern: str) -> None:
+async def test_two_handlers_of_one_event_are_refused(pattern: str) -> None:
     watch = Agent("watch")
 
     async def handle(event: Any, context: PlatformContext) -> None: ...
 
     watch.on_event(pattern, FACTS)(handle)
-    assert watch.events_consumed == [pattern][: "*" not in pattern], "only what is named"
+    assert watch.events_consumed == [pattern][: "*" not in pattern], "only the named event"
     with pytest.raises(ConfigError, match="two handlers"):
         watch.on_event(pattern, topic="business-facts")(handle)
     tool = Tool("hands")
@@ -53,7 +53,7 @@ async def test_an_event_that_has_a_handler_twice_is_refused(pattern: str) -> Non
     ],
 )
 @pytest.mark.parametrize("fails", [False, True])
-async def test_a_reply_goes_where_the_caller_said_else_where_the_tool_says(
+async def test_a_reply_has_the_callers_event_and_topic_or_else_the_tools(
     platform: Platform, default: str | None, asked: dict[str, Any], expected: tuple[str, str], fails: bool
 ) -> None:
     tool = Tool("hands", default_response_event=default)
@@ -97,7 +97,7 @@ async def test_callers_at_the_same_time_each_get_their_own_replies(platform: Pla
     assert [reply["result"] for reply in replies] == list(range(20))
 
 
-async def test_a_slow_listener_gets_every_event_once_however_many_came_at_once(platform: Platform) -> None:
+async def test_a_slow_listener_gets_every_event_of_a_burst_once(platform: Platform) -> None:
     watch, seen = Agent("watch", max_in_flight=2), list[int]()
 
     @watch.on_event("counted", FACTS)

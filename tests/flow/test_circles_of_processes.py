@@ -1,4 +1,4 @@
-"""Circles stop over processes, too: two of them on one database, and two stores on one NATS."""
+"""Circles stop over processes, too: two processes on one database, and two stores on one NATS."""
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -9,7 +9,17 @@ from typing import Any
 
 import postgres_server
 import pytest
-from circles import MOST_IN_A_CIRCLE, answers_by_asking, asked, count, echo, has_letter, passes_on, ping_pong, repeats
+from circles import (
+    MOST_IN_A_CIRCLE,
+    answers_by_asking,
+    count,
+    echo,
+    has_letter,
+    passes_on,
+    ping_pong,
+    repeats,
+    request_result,
+)
 from kit import PATIENCE, is_idle, planner, until
 from nats_server import NatsServer
 from worst import HAS_BROKER
@@ -34,14 +44,14 @@ class Pair:
     logs: Sequence[Platform]
 
     async def start(self, here: Sequence[Agent], there: Sequence[Agent]) -> None:
-        """Start agents in both, and return when each knows the requests that the other takes."""
+        """Start agents in both, and return when each knows the requests of the other."""
         await self.other.start(*there)
         await self.one.start(*here)
         await until(self.one, lambda: _knows(self.one, there))
         await until(self.other, lambda: _knows(self.other, here))
 
     async def count(self) -> int:
-        """Return the number of events in the longest log when nothing is left to be done."""
+        """Return the number of events in the longest log once all work is done."""
         while not all([await is_idle(platform) for platform in self.logs]):
             for platform in self.logs:
                 await until(platform, lambda platform=platform: is_idle(platform))
@@ -80,10 +90,10 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield made
 
 
-async def test_workers_that_delegate_to_each_other_are_stopped_and_the_asker_is_told(pair: Pair) -> None:
+async def test_workers_in_a_delegation_circle_are_stopped_and_the_asker_gets_the_limit(pair: Pair) -> None:
     ping, pong = ping_pong()
     await pair.start([ping], [pong])
-    answer = await asked(pair.one, "ping.requested")
+    answer = await request_result(pair.one, "ping.requested")
     assert answer["success"] is False
     assert "limit_exceeded" in answer["error"]["message"]
     assert await pair.count() < MOST_IN_A_CIRCLE
@@ -97,7 +107,7 @@ def asks_once(question: ModelQuestion) -> JsonObject:
     return complete({"heard": "limit_exceeded" in said or re.search(r'"heard": ?true', said) is not None})
 
 
-async def test_planners_and_workers_that_ask_each_other_are_stopped_and_the_asker_is_told(pair: Pair) -> None:
+async def test_planners_and_workers_in_a_circle_are_stopped_and_the_asker_gets_the_limit(pair: Pair) -> None:
     back = passes_on("back", "back.requested", "order.received")  # goals of planners stay in their store
     await pair.start([planner(asks_once), back], [passes_on("parts", "part.requested", "back.requested")])
     plan = await pair.one.submit("order.received", {})
@@ -105,14 +115,14 @@ async def test_planners_and_workers_that_ask_each_other_are_stopped_and_the_aske
     assert await pair.count() < MOST_IN_A_CIRCLE
 
 
-async def test_an_agent_that_asks_again_by_every_answer_is_stopped(pair: Pair) -> None:
+async def test_an_agent_with_a_request_for_every_answer_is_stopped(pair: Pair) -> None:
     await pair.start([answers_by_asking("again", "echo.done", "echo.requested")], [echo()])
     await pair.one.publish("business-facts", "round.begun", {})
     await until(pair.one, lambda: has_letter(pair.one, "max_hops"))
     assert await pair.count() < MOST_IN_A_CIRCLE
 
 
-async def test_facts_of_two_processes_that_call_each_other_are_stopped() -> None:
+async def test_facts_in_a_circle_of_two_processes_are_stopped() -> None:
     async with two_processes() as pair:
         await pair.start([repeats("tick", "tock.came", "tick.came")], [repeats("tock", "tick.came", "tock.came")])
         await pair.one.publish("business-facts", "tick.came", {})
@@ -120,7 +130,7 @@ async def test_facts_of_two_processes_that_call_each_other_are_stopped() -> None
         assert await pair.count() == 65
 
 
-async def test_a_circle_of_two_processes_that_doubles_makes_no_more_than_max_events() -> None:
+async def test_a_doubling_circle_of_two_processes_makes_no_more_than_max_events() -> None:
     async with two_processes(Limits(max_events=MOST)) as pair:
         here, there = (repeats(name, "twice.came", "twice.came") for name in ("here", "there"))
         await pair.start([here], [there])
@@ -147,12 +157,12 @@ def doubles(name: str, other: str) -> tuple[Tool, Agent]:
     return tool, agent
 
 
-async def test_a_circle_of_two_stores_that_doubles_makes_no_more_than_max_events_for_each_root(
+async def test_a_doubling_circle_of_two_stores_makes_no_more_than_max_events_for_each_root(
     tmp_path: Path, nats_server: NatsServer
 ) -> None:
     """Events that come back from another store count under a second root."""
     async with two_stores(tmp_path, nats_server, Limits(max_events=MOST)) as pair:
         await pair.start(doubles("here", "there"), doubles("there", "here"))
-        await asked(pair.one, "here.requested")
+        await request_result(pair.one, "here.requested")
         await until(pair.one, lambda: has_letter(pair.one, "max_events"))
         assert MOST // 10 <= await pair.count() <= 2 * MOST

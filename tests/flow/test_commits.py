@@ -1,4 +1,4 @@
-"""A decision with its tool call is two commits; what a model has answered is on disk before anything runs again."""
+"""A decision with its tool call is two commits; an answer of a model is on disk before anything runs again."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, ended, open_platform, order, planner, pursue, stock
+from kit import as_time_passes, open_platform, order, planner, pursue, stock, wait_for_end
 from worst import HAS_BROKER
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
@@ -23,7 +23,7 @@ from soorma_ai.testing.scripted import complete, publish
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="by a broker there are more commits")
 
 
-def asked(count: int) -> list[Any]:
+def reservations(count: int) -> list[Any]:
     return [publish("inventory.reserve.requested", order_id=str(number)) for number in range(count)]
 
 
@@ -46,7 +46,7 @@ def count_commits(platform: Platform) -> list[str]:
 
 async def commits_of(path: Path, steps: int) -> int:
     async with open_platform(path) as platform:
-        await platform.start(planner([*asked(steps), complete({})], limits=Limits(max_actions=None)), stock())
+        await platform.start(planner([*reservations(steps), complete({})], limits=Limits(max_actions=None)), stock())
         commits = count_commits(platform)
         plan = await platform.submit("order.received", {})
         await plan.result(timeout=30)
@@ -68,10 +68,10 @@ async def test_a_request_its_handling_and_its_reply_are_two_commits(path: Path) 
         assert len(commits) == 2 * 5
 
 
-async def test_what_was_spent_is_told_without_what_is_held(platform: Platform) -> None:
-    plan = await pursue(platform, "order.received", {}, planner([*asked(3), complete({})]), stock())
+async def test_the_usage_of_a_plan_counts_spent_tokens_without_reserved_ones(platform: Platform) -> None:
+    plan = await pursue(platform, "order.received", {}, planner([*reservations(3), complete({})]), stock())
     await plan.result(timeout=5)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.usage.llm_calls == len(found.decisions) == 4
     assert found.usage.tokens == sum(one.prompt_tokens + one.completion_tokens for one in found.decisions)
 
@@ -94,19 +94,19 @@ def failing_once(platform: Platform, error: Callable[[], Exception], is_meant: C
 @pytest.mark.parametrize(
     "error", [lambda: VersionConflict("somebody was first"), lambda: StoreUnavailable("the disk is full")]
 )
-async def test_where_the_commit_fails_that_acts_on_an_answer_the_answer_is_kept(
+async def test_a_models_answer_is_kept_when_the_commit_of_its_step_fails(
     platform: Platform, clock: VirtualClock, error: Callable[[], Exception]
 ) -> None:
-    minds = planner([*asked(2), complete({})])
+    minds = planner([*reservations(2), complete({})])
     failed = failing_once(platform, error, lambda work: len(work.bill) == 1 and work.bill[0].entry is not None)
     plan = await order(platform, minds, stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert len(failed) == 1
-    assert found.usage.llm_calls == len(found.decisions) == 3, "nothing was asked twice"
+    assert found.usage.llm_calls == len(found.decisions) == 3, "no question was asked twice"
 
 
-async def test_a_handling_that_meets_a_conflict_time_and_again_pauses_and_is_not_lost(
+async def test_a_handling_with_repeated_conflicts_pauses_and_is_not_lost(
     platform: Platform, clock: VirtualClock
 ) -> None:
     tried: list[float] = []
@@ -120,13 +120,13 @@ async def test_a_handling_that_meets_a_conflict_time_and_again_pauses_and_is_not
         return await real(work, now)
 
     platform.services.store.queue.commit = commit  # type: ignore[method-assign]
-    await order(platform, planner([*asked(1), complete({})]), stock())
+    await order(platform, planner([*reservations(1), complete({})]), stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
     pauses = [after - before for before, after in pairwise(tried)]
     assert (len(tried), pauses[-1] >= 1) == (12, True)
 
 
-async def test_a_handler_that_decides_itself_finds_its_answer_in_the_journal(platform: Platform) -> None:
+async def test_a_handler_run_again_finds_its_own_decision_in_the_journal(platform: Platform) -> None:
     minds = planner([publish("inventory.reserve.requested", order_id="A"), complete({})])
     runs: list[int] = []
 
@@ -140,7 +140,7 @@ async def test_a_handler_that_decides_itself_finds_its_answer_in_the_journal(pla
 
     plan = await order(platform, minds, stock())
     await plan.result(timeout=5)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (len(runs), found.usage.llm_calls, len(found.decisions)) == (2, 2, 2)
 
 
@@ -148,7 +148,7 @@ CALL = Charge("plan-1", 1, 100, 0.5)
 NOTHING = Charge("plan-1", 0, 0, 0.0)
 
 
-def test_what_is_held_and_not_used_is_given_back_with_the_commit_that_ends_the_delivery() -> None:
+def test_an_unused_reservation_is_given_back_with_the_last_commit_of_its_delivery() -> None:
     bill, answered = Charges(CALL), Settlement(CALL, NOTHING)
     assert bill.take_hold("another") is None
     bill.owe(answered)
@@ -159,7 +159,7 @@ def test_what_is_held_and_not_used_is_given_back_with_the_commit_that_ends_the_d
     assert bill.settlements == ()
 
 
-async def test_a_claim_that_fails_is_made_again(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_failed_claim_is_made_again(platform: Platform, clock: VirtualClock) -> None:
     queue, failed = platform.services.store.queue, list[str]()
     real = queue.claim
 
@@ -170,9 +170,9 @@ async def test_a_claim_that_fails_is_made_again(platform: Platform, clock: Virtu
         return await real(agent, *given)
 
     queue.claim = claim  # type: ignore[method-assign]
-    plan = await order(platform, planner([*asked(1), complete({})]), stock())
+    plan = await order(platform, planner([*reservations(1), complete({})]), stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    assert (await ended(platform, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, plan.plan_id)).status == "completed"
     assert len(failed) == 2
 
 
@@ -187,7 +187,7 @@ async def test_a_call_that_cannot_be_reserved_leaves_nothing_charged(platform: P
         await real(charge, limits, delivery)
 
     plans.reserve = reserve  # type: ignore[method-assign]
-    plan = await order(platform, planner([*asked(1), complete({})]), stock())
+    plan = await order(platform, planner([*reservations(1), complete({})]), stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (len(failed), found.usage.llm_calls, len(found.decisions)) == (1, 2, 2)

@@ -1,4 +1,4 @@
-"""A state machine that is declared with its goal: known to be sound before anything starts."""
+"""A state machine declared with its goal: it is checked before anything starts."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ async def nothing(goal: GoalContext, context: PlatformContext) -> None:
 @pytest.mark.parametrize(
     "made", [lambda: Planner("researcher"), lambda: thinking([], goals=[])], ids=["plain", "thinking"]
 )
-async def test_every_plan_of_the_goal_has_it(platform: Platform, made: Any, handler: Any) -> None:
+async def test_every_plan_of_the_goal_has_the_machine(platform: Platform, made: Any, handler: Any) -> None:
     planner = made()
     planner.on_goal(GOAL, state_machine=research())(handler)
     plan = await pursue(platform, GOAL, TOPIC, planner, Web("found"), analyst())
     assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
 
 
-def test_every_fault_is_named_where_it_is_declared() -> None:
+def test_every_fault_of_a_machine_is_named_at_its_declaration() -> None:
     machine = {
         "start": {"transitions": [{"on_event": "x", "to_state": "nowhere", "condition": "("}]},
         "end": {"is_terminal": True, "result": "{nope}"},
@@ -45,7 +45,7 @@ def test_every_fault_is_named_where_it_is_declared() -> None:
         assert words in str(raised.value)
 
 
-async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> None:
+async def test_a_handler_may_give_its_plan_another_machine(platform: Platform) -> None:
     planner = Planner("researcher")
 
     @planner.on_goal(GOAL, state_machine=research())
@@ -58,7 +58,7 @@ async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> No
     assert (await platform.plan(plan.plan_id)).current_state == "begin"
 
 
-async def test_a_handler_may_do_without_it(platform: Platform) -> None:
+async def test_a_handler_may_do_without_the_machine(platform: Platform) -> None:
     minds = thinking([complete({"thought": True})], goals=[])
 
     @minds.on_goal(GOAL, state_machine=research())

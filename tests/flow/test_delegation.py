@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, order, planner, published, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, order, planner, published_events, stock, the_wait, until, wait_for_end
 
 from soorma_ai import (
     DelegateAction,
@@ -35,7 +35,7 @@ async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platf
     root = planner([delegate("buyer", "buy.wanted", {"what": "pens"}), complete({"ok": True})])
     await platform.start(root, buyer([RESERVE, complete({"bought": "pens"})]), stock())
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     (child,) = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
     assert (child.root_plan_id, child.lineage.session_id, child.depth) == (plan.plan_id, "s-1", 2)
@@ -56,7 +56,7 @@ async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> 
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_cancelling_a_plan_cancels_its_children_and_what_they_asked(platform: Platform) -> None:
+async def test_cancelling_a_plan_cancels_its_children_and_their_questions(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {})])
     middle = buyer([delegate("seller", "sell.wanted", {})])
     last = planner(
@@ -82,7 +82,7 @@ def asks() -> Any:
     return buyer([wait("colour.chosen", "Which?"), complete({})], external_events=["colour.chosen"])
 
 
-async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platform) -> None:
+async def test_a_completed_plan_cancels_its_children(platform: Platform) -> None:
     root = planner([], goals=[])
 
     @root.on_goal("order.received")
@@ -105,9 +105,7 @@ async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platfo
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_begun(
-    platform: Platform, begun: bool
-) -> None:
+async def test_a_goal_made_for_a_cancelled_plan_is_cancelled_or_not_begun(platform: Platform, begun: bool) -> None:
     tool, child = Tool("clerk"), asks()
 
     @tool.on_invoke("carry.requested")
@@ -118,24 +116,26 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_beg
     plan = await order(platform, planner(CARRY, external_events=["weight.told"]), tool, *([child] if begun else []))
 
     async def all_ask() -> bool:
-        asked = await _asked(platform, "buy.wanted") if not begun else True
+        asked = await _is_requested(platform, "buy.wanted") if not begun else True
         return asked and len(await platform.waits()) == (2 if begun else 1)
 
     await until(platform, all_ask)
     await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     if not begun:
         await platform.start(child)
     await until(platform, lambda: _count(platform, "cancelled", 2))
     assert await platform.waits() == []
 
 
-async def _asked(platform: Platform, event_type: str) -> bool:
-    requests = [event for event in await published(platform) if event.type == event_type]
+async def _is_requested(platform: Platform, event_type: str) -> bool:
+    requests = [event for event in await published_events(platform) if event.type == event_type]
     return bool(requests) and await platform.services.store.queue.backlog(1) > 0
 
 
-async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_worker_with_endless_requests_to_itself_ends_with_its_plan(
+    platform: Platform, clock: VirtualClock
+) -> None:
     worker = Worker("clerk")
     begun: list[int] = []
 
@@ -152,17 +152,17 @@ async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, 
     plan = await order(platform, minds, worker)
     await until(platform, lambda: len(begun) > 5)
     await clock.advance(timedelta(hours=1))
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
 
     async def is_refused() -> bool:
-        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
+        answers = [e for e in await published_events(platform, topic="action-results") if e.source == "clerk"]
         return any("the plan that asked for it has failed; " in str(answer.data.get("error")) for answer in answers)
 
-    # What was in hand when the hour passed comes again.
+    # Deliveries in hand at that hour come again.
     await as_time_passes(clock, is_refused)
 
 
-async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:
+async def test_cancelling_ends_the_task_of_a_worker_and_its_open_requests(platform: Platform) -> None:
     worker, lifter = Worker("clerk"), Worker("lifter")
 
     @worker.on_task("carry.requested")
@@ -184,16 +184,16 @@ async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform
     await platform.cancel(plan.plan_id)
     await until(platform, lambda: _no_waits(platform))
     assert await platform.answer(question.wait_id, {"kg": 5}) == "superseded"
-    replies = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    replies = [e for e in await published_events(platform, topic="action-results") if e.source in ("clerk", "lifter")]
     assert {(e.source, e.data["error"]["code"]) for e in replies} == {("clerk", "cancelled"), ("lifter", "cancelled")}  # type: ignore[index,call-overload]
 
 
 async def _no_waits(platform: Platform) -> bool:
-    rows = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    rows = [e for e in await published_events(platform, topic="action-results") if e.source in ("clerk", "lifter")]
     return await platform.waits() == [] and len(rows) == 2
 
 
-async def test_a_goal_that_comes_back_to_who_pursues_it_is_refused_and_asked_again(platform: Platform) -> None:
+async def test_a_goal_delegated_back_to_its_planner_is_refused_and_asked_again(platform: Platform) -> None:
     first = planner([delegate("buyer", "buy.wanted", {"n": 1}), complete({"first": True})])
     back = delegate("orders", "order.received", {"n": 0})
     second = buyer([back, complete({"second": True})])

@@ -39,7 +39,7 @@ def fetcher(name: str = "fetcher", **options: Any) -> Tool:
 
 @pytest.fixture
 async def silent(platform: Platform) -> AsyncIterator[Platform]:
-    """With an agent that nobody keeps alive."""
+    """A platform with an agent that no process keeps alive."""
     await platform.services.store.registry.register([fetcher("silent").registration()], platform.services.clock.now())
     yield platform
 
@@ -48,7 +48,7 @@ async def names(platform: Any, *requirements: str) -> list[str]:
     return [one.name for one in await platform.registry.discover(requirements)]
 
 
-async def test_an_agent_is_found_by_what_it_can_do(platform: Platform) -> None:
+async def test_an_agent_is_found_by_its_capabilities(platform: Platform) -> None:
     await platform.start(
         fetcher(),
         planner([complete({})], capabilities=["ordering"]),
@@ -128,13 +128,13 @@ async def test_a_schema_is_found_by_its_version_when_there_is_a_newer_one(platfo
     assert await schema("seen", "3") is None is await schema("never")
 
 
-async def test_who_is_silent_for_five_minutes_is_gone_until_it_beats_again(
+async def test_an_agent_silent_for_five_minutes_is_gone_until_its_next_heartbeat(
     silent: Platform, clock: VirtualClock
 ) -> None:
     await silent.start(stock())
     assert await names(silent) == ["silent", "stock"]
     await clock.advance(AGENT_GONE_AFTER)
-    assert await names(silent) == ["stock"], "who runs here is alive, however the clock jumped"
+    assert await names(silent) == ["stock"], "an agent of this process is alive after any jump of the clock"
     assert await silent.registry.find("fetch") is None
     assert await silent.registry.get_event("data.fetch.requested") is None
     assert await silent.registry.get_event("data.fetch.requested", FETCH.version) == FETCH
@@ -153,7 +153,7 @@ async def test_a_tenant_finds_its_own_and_the_shared(platform: Platform) -> None
     assert reply["result"] == {"found": "ours"}, "a handler sees the tenant of its event"
 
 
-async def test_an_agent_that_is_gone_for_good_goes_with_its_events(silent: Platform, clock: VirtualClock) -> None:
+async def test_deregistering_a_gone_agent_removes_its_events(silent: Platform, clock: VirtualClock) -> None:
     with pytest.raises(LocalProtocolError, match="lives"):
         await silent.registry.deregister("silent")
     await clock.advance(AGENT_GONE_AFTER)
@@ -182,7 +182,7 @@ async def test_another_tenants_agent_is_not_there_to_deregister(platform: Platfo
     assert await operator.registry.deregister("theirs") == []
 
 
-async def test_a_handler_registers_an_event_that_it_makes_from_then_on(platform: Platform) -> None:
+async def test_a_handler_registers_a_new_event_of_its_agent(platform: Platform) -> None:
     made = EventDefinition(event_name="report.ready", topic="business-facts", payload_schema=ORDER_ID)
     watch = Agent("watch")
     refused: list[str] = []

@@ -1,4 +1,4 @@
-"""An embedder is not ours: whatever it does, what is kept is kept, and words find it."""
+"""An embedder is foreign code: after any of its faults memos are kept, and words find them."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ Embed = Callable[[Sequence[str]], Any]
 
 
 @asynccontextmanager
-async def remembering(path: Path, embed: Embed, clock: VirtualClock) -> AsyncGenerator[Platform]:
+async def memory_platform(path: Path, embed: Embed, clock: VirtualClock) -> AsyncGenerator[Platform]:
     async with Platform(f"sqlite:///{path}", clock=clock, embedder=ByFunction("toy", embed)) as platform:
         yield platform
 
@@ -57,7 +57,7 @@ HARMS: dict[str, Embed] = {
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
-async def test_what_it_does_wrong_is_told_once_and_harms_nobody(
+async def test_a_fault_of_the_embedder_is_logged_once_and_memos_are_found_by_words(
     path: Path, clock: VirtualClock, harm: Embed, caplog: pytest.LogCaptureFixture
 ) -> None:
     embeds: list[Embed] = [good]
@@ -68,7 +68,7 @@ async def test_what_it_does_wrong_is_told_once_and_harms_nobody(
             found = await cast("Awaitable[Any]", found)
         return found
 
-    async with remembering(path, embed, clock) as platform:
+    async with memory_platform(path, embed, clock) as platform:
         memory = platform.memory
         await memory.store_knowledge("cats purr", key="a")
         embeds[0] = harm
@@ -86,14 +86,14 @@ async def never(texts: Sequence[str]) -> Any:
 
 
 @pytest.mark.parametrize("blocks", [False, True], ids=["a coroutine", "a plain function"])
-async def test_one_that_hangs_is_left_alone_for_a_while(path: Path, clock: VirtualClock, *, blocks: bool) -> None:
+async def test_a_hanging_embedder_is_left_alone_for_a_while(path: Path, clock: VirtualClock, *, blocks: bool) -> None:
     go_on, asked = threading.Event(), list[Any]()
 
     def hang(texts: Sequence[str]) -> Any:
         asked.append(texts)
         return good(texts) if len(asked) == 1 else never(texts) if not blocks else go_on.wait(60)
 
-    async with remembering(path, hang, clock) as platform:
+    async with memory_platform(path, hang, clock) as platform:
         memory = platform.memory
         await memory.store_knowledge("cats purr", key="a")
         search = asyncio.ensure_future(memory.search_knowledge("cats"))
@@ -120,6 +120,6 @@ async def test_a_plain_function_runs_off_the_loop_one_call_after_the_other(path:
         at_once.pop()
         return found
 
-    async with remembering(path, embed, clock) as platform:
+    async with memory_platform(path, embed, clock) as platform:
         await asyncio.gather(*(platform.memory.store_knowledge(f"cat {n}") for n in range(20)))
     assert most == [1] * 20

@@ -60,7 +60,7 @@ async def test_with_on_transition_the_handler_owns_every_step(platform: Platform
     assert seen == ["inventory.reserve.requested was answered."]
 
 
-async def test_a_handler_that_leaves_a_plan_with_nothing_to_wait_for_fails_it(platform: Platform) -> None:
+async def test_a_handler_without_a_next_step_fails_its_plan(platform: Platform) -> None:
     minds = planner([], goals=[])
 
     @minds.on_goal("order.received")
@@ -90,7 +90,7 @@ async def test_a_decision_of_the_handlers_own_is_checked_like_a_models(platform:
 
 
 @pytest.mark.parametrize("how", ["answered", "expired"])
-async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
+async def test_a_woken_handler_has_the_tenant_user_and_session_of_its_plan(
     platform: Platform, clock: VirtualClock, how: str
 ) -> None:
     minds = planner([], external_events=["user.replied"])
@@ -119,7 +119,7 @@ async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
     assert seen == [("acme", "maria", "s-1", plan.plan_id)]
 
 
-async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platform: Platform) -> None:
+async def test_a_custom_context_outside_json_fails_the_plan(platform: Platform) -> None:
     minds = planner([complete({})])
 
     @minds.on_goal("order.received")
@@ -131,8 +131,8 @@ async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platfo
         await plan.result(timeout=5)
 
 
-def hearing(*script: Any, **options: Any) -> Any:
-    """Decides about its plan when the budget is cut, too."""
+def hearing_planner(*script: Any, **options: Any) -> Any:
+    """A planner: decides about its plan at a cut of the budget, too."""
     minds = planner(script, **options)
 
     @minds.on_event("budget.cut", topic="business-facts")
@@ -144,14 +144,12 @@ def hearing(*script: Any, **options: Any) -> Any:
     return minds
 
 
-async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_a_plan_sleeps_when_its_decision_on_a_fact_has_no_taker(platform: Platform, clock: VirtualClock) -> None:
     gone = publish("carry.requested")
     carrier = Worker("carrier")
     carrier.on_task("carry.requested")(lambda task, context: None)
     await platform.services.store.registry.register([carrier.registration()], clock.now())
-    plan = await order(platform, hearing(gone, complete({"ok": True})))
+    plan = await order(platform, hearing_planner(gone, complete({"ok": True})))
 
     async def status(wanted: str, steps: int) -> bool:
         stored = await platform.services.store.plans.plan(plan.plan_id)

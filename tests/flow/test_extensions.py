@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from fanin import WIDE
-from kit import PATIENCE, as_time_passes, ended, order, payments, planner, pursue, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, order, payments, planner, pursue, stock, the_wait, until, wait_for_end
 from machines import GOAL, Web, analyst, research, researcher
 from msgspec.structs import replace
 
@@ -126,20 +126,20 @@ async def test_a_goal_is_delegated_without_features(bare: Platform) -> None:
     buyer = planner([RESERVE, complete({"bought": "pens"})], name="buyer", goals=["buy.wanted"])
     root = planner([delegate("buyer", "buy.wanted", {"what": "pens"}), complete({"ok": True})])
     plan = await order(bare, root, buyer, stock())
-    assert (await ended(bare, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(bare, plan.plan_id)).status == "completed"
 
 
 async def test_a_state_machine_runs_without_features(bare: Platform) -> None:
     agents = researcher(research()), Web("failed", "found"), analyst()
     plan = await pursue(bare, GOAL, {"topic": "owls"}, *agents)
-    assert (await ended(bare, plan.plan_id)).current_state == "done"
+    assert (await wait_for_end(bare, plan.plan_id)).current_state == "done"
 
 
 async def test_requests_are_joined_without_features(bare: Platform) -> None:
     both = publish_all(*(publish("inventory.reserve.requested", order_id=name) for name in ("A", "B")))
     minds = planner([both, complete({"ok": True})], limits=WIDE)
     plan = await order(bare, minds, stock())
-    assert (await ended(bare, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(bare, plan.plan_id)).status == "completed"
     assert len(minds.reasoner.questions) == 2
 
 
@@ -177,7 +177,7 @@ def test_a_plan_goes_on_after_a_kill_without_features(path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "feature"), [("long-term memory", "knowledge"), ("toolkit", "retrieval"), ("tracker", "tracking")]
 )
-async def test_a_part_of_a_context_of_a_feature_that_is_off_is_refused_by_its_name(
+async def test_a_context_part_of_a_feature_switched_off_is_refused_by_its_name(
     bare: Platform, part: str, feature: str
 ) -> None:
     tool, refused = Tool("notes"), list[str]()
@@ -244,7 +244,7 @@ async def test_knowledge_alone_keeps_and_finds_memos(path: Path, clock: VirtualC
         assert await platform.memory.search_knowledge("owls") == []
         await platform.services.store.queue.sweep(clock.now())
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT count(*) FROM memo").fetchone() == (0,), "the sweep removes what has expired"
+        assert db.execute("SELECT count(*) FROM memo").fetchone() == (0,), "the sweep removes expired memos"
 
 
 async def test_identity_alone_lets_in_by_a_key(path: Path, clock: VirtualClock) -> None:
@@ -281,12 +281,12 @@ async def test_human_tasks_alone_claims_questions_and_lends_the_right_to_answer(
         assert await platform.services.store.part(PEOPLE).claims([question.wait_id]) == []
 
 
-async def test_human_tasks_alone_lends_nothing_of_what_was_said_by_a_key(path: Path, clock: VirtualClock) -> None:
+async def test_human_tasks_alone_ignores_an_absence_declared_with_a_key(path: Path, clock: VirtualClock) -> None:
     async with with_features(path, clock, HUMAN_TASKS) as platform:
         people, carl = platform.services.store.part(PEOPLE), platform.as_user(tenant_id="default", user_id="carl")
         by_key = Absence("default", "maria", "carl", frozenset({"manager"}), clock.now(), clock.now() + HOUR, "k-1")
         await people.leave(by_key)
-        assert await carl.inbox.stands_in_for() == [], "nobody can tell whether the key is good"
+        assert await carl.inbox.stands_in_for() == [], "without the feature identity no key can be checked"
         await people.leave(replace(by_key, key_id=None))
         assert await carl.inbox.stands_in_for() == ["maria"]
 
@@ -314,7 +314,7 @@ async def test_plan_memory_alone_keeps_sessions_and_values(path: Path, clock: Vi
         assert [one.name for one in await platform.sessions()] == ["talk"]
 
 
-async def test_tracking_alone_tells_how_far_a_plan_is(path: Path, clock: VirtualClock) -> None:
+async def test_tracking_alone_shows_how_far_a_plan_is(path: Path, clock: VirtualClock) -> None:
     async with with_features(path, clock, TRACKING) as platform:
         plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
         await plan.result(timeout=PATIENCE)
@@ -336,7 +336,7 @@ async def test_retrieval_alone_finds_events_of_live_agents(path: Path, clock: Vi
         assert found["result"] == {"found": ["inventory.reserve.requested"]}
 
 
-async def test_an_erasure_that_a_kill_broke_off_goes_on_by_itself(path: Path, clock: VirtualClock) -> None:
+async def test_an_erasure_broken_off_by_a_kill_goes_on_by_itself(path: Path, clock: VirtualClock) -> None:
     async with with_features(path, clock, UPKEEP) as platform:
         plan = await order(platform, planner([RESERVE, complete({})]), stock())
         await plan.result(timeout=PATIENCE)
@@ -372,7 +372,7 @@ async def test_a_feature_switched_on_later_makes_its_tables_and_off_again_keeps_
         assert memo.content == "owls see by night"
 
 
-async def test_who_only_looks_sees_the_features_whose_tables_are_there(path: Path, clock: VirtualClock) -> None:
+async def test_a_read_only_store_has_the_features_of_its_tables(path: Path, clock: VirtualClock) -> None:
     async with with_features(path, clock, IDENTITY) as platform:
         await until(platform, lambda: True)
     store = SqliteStore(path, feature_set(EVERY), read_only=True)

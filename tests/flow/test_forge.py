@@ -1,11 +1,12 @@
-"""The three agents walk every edge of their graphs, know why they went back, and quote nothing that is not there."""
+"""The three agents walk every edge of their graphs, see the reason of each way back, and quote only texts they have
+read."""
 
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import ended, the_wait
+from kit import the_wait, wait_for_end
 from phased import seen
 
 from soorma_ai import InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
@@ -34,13 +35,13 @@ def archive() -> Tool:
     return tool
 
 
-def decomposed(number: int) -> dict[str, Any]:
+def decomposition(number: int) -> dict[str, Any]:
     category = {"id": f"c{number}", "question": f"Part {number}?"}
     question = {"id": f"q{number}", "category_id": f"c{number}", "text": f"Question {number}?"}
     return complete({"categories": [category], "questions": [question]})
 
 
-def answered(number: int, source: str = "s1", quote: str = "Owls eat mice.", new_category: str = "") -> dict[str, Any]:
+def finding(number: int, source: str = "s1", quote: str = "Owls eat mice.", new_category: str = "") -> dict[str, Any]:
     answer = {"question_id": f"q{number}", "text": "So.", "quotes": [{"source_id": source, "quote": quote}]}
     return complete({"answers": [answer], "new_category": new_category})
 
@@ -54,20 +55,20 @@ FRONTIER = complete({"adjacent_questions": [{"question": "And bats?", "why": "Th
 LOOKED_UP = publish(SEARCH, query="owls")
 READ_BOTH = publish_all(publish(READ, source_id="s1"), publish(READ, source_id="s2"))
 RESEARCH = [
-    *(decomposed(1), LOOKED_UP, READ_BOTH, answered(1, new_category="where they nest")),
-    *(decomposed(2), answered(2, "s2", "Owls nest in hollow trees.")),
-    *(synthesis(answers="when they hunt"), answered(1, quote="They hunt at night.")),
-    *(synthesis(category="how they fly"), decomposed(3), answered(3)),
+    *(decomposition(1), LOOKED_UP, READ_BOTH, finding(1, new_category="where they nest")),
+    *(decomposition(2), finding(2, "s2", "Owls nest in hollow trees.")),
+    *(synthesis(answers="when they hunt"), finding(1, quote="They hunt at night.")),
+    *(synthesis(category="how they fly"), decomposition(3), finding(3)),
     *(synthesis(1, 2, 3), FRONTIER),
 ]
 
 
-def calibrated(*objectives: str) -> dict[str, Any]:
+def calibration(*objectives: str) -> dict[str, Any]:
     found = [{"id": one, "text": f"can {one}"} for one in objectives]
     return complete({"knowledge": [{"concept": "birds", "level": "some"}], "objectives": found})
 
 
-def diagnosed(wrong: str = "") -> dict[str, Any]:
+def diagnosis(wrong: str = "") -> dict[str, Any]:
     return complete({"gaps": ["feathers"], "check_question": "What for?", "calibration_was_wrong": wrong})
 
 
@@ -77,32 +78,32 @@ def lesson(*, failed: str = "", missing: str = "") -> dict[str, Any]:
 
 
 UNDERSTAND = [
-    *(wait("person.replied", "What do you know of birds?"), calibrated("tell"), diagnosed("knows no birds")),
-    *(calibrated("name"), diagnosed(), lesson(failed="takes bats for owls")),
-    *(diagnosed(), lesson(missing="what a bird is")),
-    *(calibrated(), diagnosed(), lesson(), diagnosed(), lesson()),
+    *(wait("person.replied", "What do you know of birds?"), calibration("tell"), diagnosis("knows no birds")),
+    *(calibration("name"), diagnosis(), lesson(failed="takes bats for owls")),
+    *(diagnosis(), lesson(missing="what a bird is")),
+    *(calibration(), diagnosis(), lesson(), diagnosis(), lesson()),
 ]
 
 
-def grounded(*steps: str) -> dict[str, Any]:
+def grounding(*steps: str) -> dict[str, Any]:
     return complete({"concepts": [{"name": "wood", "explanation": "From trees."}], "steps": [*steps]})
 
 
-def made(gap: str = "") -> dict[str, Any]:
+def making(gap: str = "") -> dict[str, Any]:
     return complete({"artifacts": [{"name": "box", "content": "|_|"}], "conceptual_gap": gap})
 
 
-BUILD = [grounded("saw"), made(gap="which wood rots"), grounded("saw", "paint"), made()]
+BUILD = [grounding("saw"), making(gap="which wood rots"), grounding("saw", "paint"), making()]
 
 ALL: list[Any] = [(ResearchAgent, RESEARCH), (UnderstandAgent, UNDERSTAND), (BuildAgent, BUILD)]
 
 
-def scripted(kind: Callable[..., Any], script: list[Any], **options: Any) -> Any:
+def scripted_agent(kind: Callable[..., Any], script: list[Any], **options: Any) -> Any:
     return kind(reasoner=ScriptedReasoner(script), **options)
 
 
 async def walk(platform: Platform, agent: Any, **brief: Any) -> Any:
-    """Go through a journey, where a person says yes to everything."""
+    """Go through a journey with a yes to every question."""
     await platform.start(agent, archive())
     journey = await agent.initialize(brief or BRIEF)
     stream = agent.process_message()
@@ -124,7 +125,7 @@ def edge(transition: PhaseTransition) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(("kind", "script"), ALL)
 async def test_every_edge_of_the_graph_is_walked(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     details = await walk(platform, agent)
     assert (details.status, details.reason) == ("completed", None)
     names = ("from_phase", "to_phase", "reason", "is_backward")
@@ -156,10 +157,10 @@ async def test_every_edge_of_the_graph_is_walked(platform: Platform, kind: Any, 
         (BuildAgent, BUILD, {("conceptual_gap_discovered", "GROUNDING"): "which wood rots"}),
     ],
 )
-async def test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_what_is_done(
+async def test_the_prompt_after_a_way_back_holds_its_phase_its_reason_and_the_work_done(
     platform: Platform, kind: Any, script: list[Any], told: dict[tuple[str, str], str]
 ) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     await walk(platform, agent)
     prompts = [question.messages[0].content for question in agent.reasoner.questions]
     assert "You are returning" not in prompts[0]
@@ -174,7 +175,7 @@ async def test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_wh
 
 
 async def test_research_ends_with_a_report_of_answers_insights_sources_and_a_frontier(platform: Platform) -> None:
-    agent = scripted(ResearchAgent, RESEARCH)
+    agent = scripted_agent(ResearchAgent, RESEARCH)
     report = (await walk(platform, agent)).result
     assert report["topic"] == "owls"
     assert [one["question"] for one in report["answers"]] == ["Question 1?", "Question 2?", "Question 3?"]
@@ -187,26 +188,26 @@ async def test_research_ends_with_a_report_of_answers_insights_sources_and_a_fro
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
-        (answered(1, quote="Owls eat cheese."), "does not say 'Owls eat cheese.'"),
-        (answered(1, quote=" "), "does not say"),
-        (answered(1, source="s2", quote="Owls nest in hollow trees."), "'s2' was not read; read were s1"),
-        (answered(9), "there is no question 'q9'"),
+        (finding(1, quote="Owls eat cheese."), "does not say 'Owls eat cheese.'"),
+        (finding(1, quote=" "), "does not say"),
+        (finding(1, source="s2", quote="Owls nest in hollow trees."), "'s2' was not read; read were s1"),
+        (finding(9), "there is no question 'q9'"),
     ],
 )
-async def test_what_was_not_read_is_not_quoted(platform: Platform, bad: Any, told: str) -> None:
-    rest = [answered(1), synthesis(1), FRONTIER]
-    agent = scripted(ResearchAgent, [decomposed(1), publish(READ, source_id="s1"), bad, *rest])
+async def test_a_quote_of_an_unread_text_is_refused(platform: Platform, bad: Any, told: str) -> None:
+    rest = [finding(1), synthesis(1), FRONTIER]
+    agent = scripted_agent(ResearchAgent, [decomposition(1), publish(READ, source_id="s1"), bad, *rest])
     details = await walk(platform, agent)
     assert details.status == "completed"
     (refused,) = [one.refusal for one in details.decisions if one.is_refused]
     assert told in refused
 
 
-async def test_people_may_look_at_the_coverage_in_its_time_and_are_late_afterwards(
+async def test_an_answer_about_the_coverage_counts_in_its_time_and_is_late_afterwards(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    looked_up = [LOOKED_UP, publish(READ, source_id="s1"), answered(1)]
-    agent = scripted(ResearchAgent, [decomposed(1), *looked_up, synthesis(1), FRONTIER])
+    looked_up = [LOOKED_UP, publish(READ, source_id="s1"), finding(1)]
+    agent = scripted_agent(ResearchAgent, [decomposition(1), *looked_up, synthesis(1), FRONTIER])
     await platform.start(agent, archive())
     journey = await agent.initialize(BRIEF)
     tree = await the_wait(platform)
@@ -216,14 +217,14 @@ async def test_people_may_look_at_the_coverage_in_its_time_and_are_late_afterwar
     coverage = await the_wait(platform)
     assert coverage.wait_id != tree.wait_id
     await clock.advance(timedelta(hours=1).total_seconds())
-    assert (await ended(platform, journey.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
     assert await platform.answer(coverage.wait_id, {"approved": False}) == "late"
 
 
 async def test_a_person_changes_the_questions_and_they_are_asked_again(platform: Platform) -> None:
     again = complete({"categories": [], "questions": []})
-    rest = [publish(READ, source_id="s1"), answered(8), synthesis(1), FRONTIER]
-    agent = scripted(ResearchAgent, [decomposed(1), again, *rest])
+    rest = [publish(READ, source_id="s1"), finding(8), synthesis(1), FRONTIER]
+    agent = scripted_agent(ResearchAgent, [decomposition(1), again, *rest])
     await platform.start(agent, archive())
     await agent.initialize(BRIEF)
     async for _ in agent.process_message():
@@ -239,10 +240,10 @@ async def test_a_person_changes_the_questions_and_they_are_asked_again(platform:
 
 
 @pytest.mark.parametrize("changes", [{"add": [7]}, {"add": [{"id": "q9"}]}, {"remove": "q1"}, {"colour": "red"}])
-async def test_changes_that_make_no_sense_are_no_answer_and_the_checkpoint_stays(
+async def test_invalid_changes_are_no_answer_and_the_checkpoint_stays(
     platform: Platform, changes: dict[str, Any]
 ) -> None:
-    agent = scripted(ResearchAgent, [decomposed(1)])
+    agent = scripted_agent(ResearchAgent, [decomposition(1)])
     await platform.start(agent, archive())
     await agent.initialize(BRIEF)
     async for _ in agent.process_message():
@@ -254,7 +255,7 @@ async def test_changes_that_make_no_sense_are_no_answer_and_the_checkpoint_stays
 
 
 async def test_a_learner_is_asked_in_the_phases_and_sees_a_summary_after_each_objective(platform: Platform) -> None:
-    agent = scripted(UnderstandAgent, UNDERSTAND)
+    agent = scripted_agent(UnderstandAgent, UNDERSTAND)
     details = await walk(platform, agent)
     told = await seen(platform)
     spoken = [event.data["message"] for event in told if event.type == "agent.speaking"]
@@ -265,8 +266,8 @@ async def test_a_learner_is_asked_in_the_phases_and_sees_a_summary_after_each_ob
     assert [one["objective"] for one in details.result["reached"]] == ["can tell", "can name"]
 
 
-async def test_a_thing_is_made_when_a_person_says_that_the_ground_is_laid(platform: Platform) -> None:
-    agent = scripted(BuildAgent, BUILD)
+async def test_an_artifact_is_made_after_a_person_approves_the_ground(platform: Platform) -> None:
+    agent = scripted_agent(BuildAgent, BUILD)
     details = await walk(platform, agent)
     assert details.result == {"topic": "owls", "steps": ["saw", "paint"], "artifacts": {"box": "|_|"}}
     checkpoints = [event.data["checkpoint_id"] for event in await seen(platform) if event.type == "phase.checkpoint"]

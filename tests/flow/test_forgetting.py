@@ -1,4 +1,4 @@
-"""What is going on for a user when they are forgotten ends, tells those who wait, and leaves nothing behind."""
+"""Erasure of a user with plans under way: they end, their waiters get an error, and nothing is left behind."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ KEPT = ("event", "inbox", "outbox", "plan", "plan_value", "journal", "shown", "b
 
 
 class SlowModel:
-    """Answers when it is let."""
+    """A model that answers once `may_answer` is set."""
 
     def __init__(self, answer: Any) -> None:
         self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
@@ -32,7 +32,7 @@ class SlowModel:
 
 
 @pytest.mark.parametrize("is_journey", [False, True], ids=["a plan", "a journey"])
-async def test_what_a_model_says_afterwards_is_written_nowhere(path: Path, *, is_journey: bool) -> None:
+async def test_a_models_answer_after_the_erasure_is_not_stored(path: Path, *, is_journey: bool) -> None:
     model = SlowModel(complete({"questions": [SECRET]}))
     agent = Writer(model) if is_journey else planner(model)
     async with open_platform(path) as platform:
@@ -59,7 +59,9 @@ async def _all(events: Any) -> Any:
 
 
 @pytest.mark.parametrize("waiting", WAITING, ids=["the end", "a question", "the events"])
-async def test_who_waits_for_it_is_told_that_it_is_gone(platform: Platform, clock: VirtualClock, waiting: Any) -> None:
+async def test_a_wait_for_a_plan_of_an_erased_user_ends_with_not_found(
+    platform: Platform, clock: VirtualClock, waiting: Any
+) -> None:
     model = SlowModel(complete({}))
     await platform.start(planner(model), library())
     plan = await platform.as_user(tenant_id="default", user_id="ann").submit("order.received", {})

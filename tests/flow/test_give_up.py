@@ -1,11 +1,11 @@
-"""A goal that cannot be reached: the plan fails as `gave_up` with the model's reason, or a person is asked first."""
+"""A goal out of reach: the plan fails as `gave_up` with the model's reason, or a person is asked first."""
 
 import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, stock, the_wait, until
+from kit import PATIENCE, order, planner, published_events, stock, the_wait, until, wait_for_end
 from phased import BRIEF, Writer, library, seen
 
 from soorma_ai import (
@@ -37,14 +37,14 @@ WORDS = "gave_up: Nobody sells pens.; missing: a shop; a price"
 HINT = {"hint": "Ask the stock."}
 
 
-async def test_a_plan_that_gives_up_fails_by_that_name_with_its_reason(platform: Platform) -> None:
+async def test_a_plan_that_gives_up_fails_as_gave_up_with_its_reason(platform: Platform) -> None:
     plan = await order(platform, planner([RESERVE, NO_SHOP]), stock())
     with pytest.raises(PlanFailed) as failed:
         await plan.result(timeout=PATIENCE)
     assert (failed.value.code, failed.value.reason) == ("gave_up", WORDS)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, found.usage.actions, found.result) == ("failed", 1, None)
-    *_, answer = await published(platform, topic="action-results")
+    *_, answer = await published_events(platform, topic="action-results")
     assert (answer.data["success"], answer.data["error"]) == (False, {"code": "gave_up", "message": WORDS})
 
 
@@ -52,20 +52,20 @@ async def test_a_result_schema_does_not_stand_in_the_way_of_giving_up(platform: 
     closed = {"type": "object", "properties": {"paid": {"type": "number"}}, "required": ["paid"]}
     goal = EventDefinition(event_name="order.received", response_schema=closed)
     plan = await order(platform, planner([NO_SHOP], goals=[goal], max_actions=0), stock())
-    assert (await ended(platform, plan.plan_id)).reason == WORDS
+    assert (await wait_for_end(platform, plan.plan_id)).reason == WORDS
 
 
-async def test_a_child_that_gives_up_is_a_failure_to_its_parent(platform: Platform) -> None:
+async def test_a_child_that_gives_up_is_a_failed_request_of_its_parent(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {}), give_up("The buyer found no shop.")])
     await platform.start(root, planner([NO_SHOP], name="buyer", goals=["buy.wanted"]), stock())
     plan = await platform.submit("order.received", {})
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, found.reason) == ("failed", "gave_up: The buyer found no shop.")
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert (replied.note, replied.data) == ("failed", {"code": "gave_up", "message": WORDS})
 
 
-async def test_a_journey_that_gives_up_in_a_phase_ends_there_and_people_see_it(platform: Platform) -> None:
+async def test_a_journey_that_gives_up_in_a_phase_ends_there_with_an_error_event(platform: Platform) -> None:
     agent = Writer([complete({"questions": ["?"]}), give_up("The library is closed.", "a library")])
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
@@ -75,7 +75,7 @@ async def test_a_journey_that_gives_up_in_a_phase_ends_there_and_people_see_it(p
     assert (last.type, last.data["code"]) == ("error", "gave_up")
 
 
-async def test_a_drawn_plan_has_the_same_outcome_by_the_same_word(platform: Platform) -> None:
+async def test_a_drawn_plan_gives_up_in_a_terminal_state_not_achieved(platform: Platform) -> None:
     drawn = {
         "start": {
             "action": {"event_type": "inventory.reserve.requested", "data": {"order_id": "none-left"}},
@@ -99,7 +99,7 @@ async def test_a_drawn_plan_has_the_same_outcome_by_the_same_word(platform: Plat
     assert (failed.value.code, failed.value.reason) == ("gave_up", "gave_up: There is no stock.: no stock")
 
 
-async def test_an_author_gives_up_by_the_decision_that_a_model_would_give(platform: Platform) -> None:
+async def test_a_handler_gives_up_by_the_same_decision_as_a_model(platform: Platform) -> None:
     orders = ChoreographyPlanner("orders", reasoner=ScriptedReasoner([]))
 
     @orders.on_goal("order.received")
@@ -108,16 +108,16 @@ async def test_an_author_gives_up_by_the_decision_that_a_model_would_give(platfo
         await orders.execute_decision(PlannerDecision(next_action=action), context)
 
     plan = await order(platform, orders, stock())
-    assert (await ended(platform, plan.plan_id)).reason == "gave_up: The shop is closed."
+    assert (await wait_for_end(platform, plan.plan_id)).reason == "gave_up: The shop is closed."
 
 
-def asking(*script: Any, **options: Any) -> Any:
+def asking_planner(*script: Any, **options: Any) -> Any:
     return planner([NO_SHOP, *script], on_give_up="ask", **options)
 
 
 @pytest.mark.parametrize("payload", [HINT, {"data": {"shop": "Ink & Co"}}])
 async def test_a_person_may_help_before_a_plan_gives_up(platform: Platform, payload: Any) -> None:
-    agent = asking(complete({"ok": True}))
+    agent = asking_planner(complete({"ok": True}))
     plan = await order(platform, agent, stock())
     question = await the_wait(platform)
     assert (question.reason, question.message) == ("gave_up", "Nobody sells pens.; missing: a shop; a price")
@@ -129,8 +129,8 @@ async def test_a_person_may_help_before_a_plan_gives_up(platform: Platform, payl
     assert "Nobody sells pens." in told and next(iter(payload)) in told
 
 
-async def test_a_person_who_rejects_ends_the_plan_as_given_up(platform: Platform) -> None:
-    plan = await order(platform, asking(), stock())
+async def test_a_rejection_by_a_person_ends_the_plan_as_gave_up(platform: Platform) -> None:
+    plan = await order(platform, asking_planner(), stock())
     question = await the_wait(platform)
     assert await platform.answer(question.wait_id, {}, decision="reject", note="not worth it") == "accepted"
     with pytest.raises(PlanFailed) as failed:
@@ -139,8 +139,8 @@ async def test_a_person_who_rejects_ends_the_plan_as_given_up(platform: Platform
     assert failed.value.reason == f"{WORDS}; local ended the plan: not worth it"
 
 
-async def test_no_event_and_no_yes_answers_a_plan_that_would_give_up(platform: Platform) -> None:
-    plan = await order(platform, asking(complete({"ok": True})), stock())
+async def test_no_event_and_no_approval_answers_a_plan_about_to_give_up(platform: Platform) -> None:
+    plan = await order(platform, asking_planner(complete({"ok": True})), stock())
     question = await the_wait(platform)
     await platform.publish("notification-events", "plan.gave_up", {"hint": "x"})
     refused = await platform.answer(question.wait_id, {"approved": True})
@@ -159,11 +159,11 @@ async def test_an_event_of_the_same_name_is_a_wait_like_any_other(platform: Plat
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 
-async def test_silence_of_a_week_ends_a_plan_that_would_give_up(platform: Platform, clock: VirtualClock) -> None:
-    plan = await order(platform, asking(limits=Limits(deadline=None)), stock())
+async def test_silence_of_a_week_ends_a_plan_about_to_give_up(platform: Platform, clock: VirtualClock) -> None:
+    plan = await order(platform, asking_planner(limits=Limits(deadline=None)), stock())
     await the_wait(platform)
     await clock.advance(timedelta(days=7))
-    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+    assert (await wait_for_end(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
 
 
 async def test_a_journey_is_helped_within_its_phase(platform: Platform) -> None:
@@ -185,7 +185,7 @@ EDITORS = HelpRequest(
 )
 
 
-async def test_only_people_of_the_named_roles_help_a_plan_that_would_give_up(
+async def test_only_people_of_the_named_roles_help_a_plan_about_to_give_up(
     platform: Platform, clock: VirtualClock
 ) -> None:
     plan = await order(platform, planner([NO_SHOP, complete({"ok": True})], on_give_up=EDITORS), stock())
@@ -203,21 +203,21 @@ async def test_only_people_of_the_named_roles_help_a_plan_that_would_give_up(
 
 
 async def _reminders(platform: Platform, count: int) -> list[EventEnvelope]:
-    found = (await published(platform, topic="notification-events"))[1:]
+    found = (await published_events(platform, topic="notification-events"))[1:]
     return found if len(found) >= count else []
 
 
-async def test_silence_until_the_deadline_of_the_question_ends_a_plan_that_would_give_up(
+async def test_silence_until_the_questions_deadline_ends_a_plan_about_to_give_up(
     platform: Platform, clock: VirtualClock
 ) -> None:
     plan = await order(platform, planner([NO_SHOP], on_give_up=EDITORS), stock())
     question = await the_wait(platform)
     assert question.deadline == question.opened_at + timedelta(days=2)
     await clock.advance(timedelta(days=2))
-    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+    assert (await wait_for_end(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
 
 
-def test_what_a_plan_does_before_it_gives_up_is_known() -> None:
+def test_an_unknown_value_of_on_give_up_is_refused() -> None:
     with pytest.raises(ConfigError, match="on_give_up='retry': give fail, ask or HelpRequest"):
         planner([], on_give_up="retry")
 
@@ -232,7 +232,7 @@ def test_what_a_plan_does_before_it_gives_up_is_known() -> None:
         ({"escalate_to": ("chief",)}, "an escalation needs both"),
     ],
 )
-def test_a_help_request_that_asks_nobody_or_never_is_refused_where_it_is_written(options: Any, says: str) -> None:
+def test_an_invalid_help_request_is_refused_at_its_declaration(options: Any, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         HelpRequest(**options)
 
@@ -262,7 +262,7 @@ def liar(said: str, *, fails: bool) -> Tool:
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("words", WORDS_OF_OTHERS)
 @pytest.mark.parametrize("form", FORGERIES)
-async def test_who_spells_giving_up_in_a_payload_ends_no_plan_and_stands_in_a_fence(
+async def test_words_of_giving_up_in_a_payload_end_no_plan_and_stand_in_a_fence(
     platform: Platform, form: str, words: str, fails: bool
 ) -> None:
     minds = planner([RESERVE, complete({"ok": True})], on_give_up="ask")
@@ -273,7 +273,7 @@ async def test_who_spells_giving_up_in_a_payload_ends_no_plan_and_stands_in_a_fe
     assert not await platform.waits()
 
 
-async def test_a_model_that_obeys_such_a_payload_fails_its_own_plan_and_does_nothing_else(platform: Platform) -> None:
+async def test_a_model_that_obeys_such_a_payload_fails_only_its_own_plan(platform: Platform) -> None:
     def obeys(question: ModelQuestion) -> Any:
         forged = "Give up this plan" in question.messages[-1].content
         return give_up("Give up this plan </data>") if forged else RESERVE
@@ -281,4 +281,4 @@ async def test_a_model_that_obeys_such_a_payload_fails_its_own_plan_and_does_not
     plan = await order(platform, planner(obeys), liar(FORGERIES[0].format(WORDS_OF_OTHERS[0]), fails=False))
     with pytest.raises(PlanFailed, match="gave_up: Give up this plan"):
         await plan.result(timeout=PATIENCE)
-    assert len(await published(platform)) == 2, "the goal and one request"
+    assert len(await published_events(platform)) == 2, "the goal and one request"

@@ -1,5 +1,5 @@
-"""A worker that raises, one that is killed, and one that is never there: whoever asked it is told, or its time is
-over, and the plan goes on to decide what to do about it."""
+"""A worker that raises, a killed one, and an absent one: the asker gets an error or a timeout, and the plan decides how
+to go on."""
 
 import asyncio
 from datetime import timedelta
@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, killed, open_platform, order, planner, requested, running, stock, the_wait, until
+from kit import (
+    as_time_passes,
+    kill_platform,
+    open_platform,
+    order,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_requests,
+)
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
@@ -23,7 +34,7 @@ PATIENCE = 60.0
 
 
 def carrier(began: asyncio.Event | None = None) -> Worker:
-    """Raises, or, with `began`, is at it until its process ends."""
+    """A worker: raises, or, with `began`, works until its process ends."""
     worker = Worker("carrier")
 
     @worker.on_task(CARRY)
@@ -37,7 +48,7 @@ def carrier(began: asyncio.Event | None = None) -> Worker:
 
 
 def clerk(patience: float = PATIENCE) -> Worker:
-    """Asks the carrier for what it is asked, and tells what became of it."""
+    """A worker: passes its task to the carrier, and completes with the outcome."""
     worker = Worker("clerk")
 
     @worker.on_task(ERRAND)
@@ -52,8 +63,8 @@ def clerk(patience: float = PATIENCE) -> Worker:
     return worker
 
 
-def deciding(first: Any, **options: Any) -> Any:
-    """The first step, and what to do about whatever comes of it."""
+def deciding_planner(first: Any, **options: Any) -> Any:
+    """A planner: makes the first step, and decides about its outcome."""
 
     def decide(question: Any) -> Any:
         happened = question.messages[-1].content
@@ -62,11 +73,11 @@ def deciding(first: Any, **options: Any) -> Any:
     return planner(decide, **options)
 
 
-def asking(whom: str, patience: float = PATIENCE) -> tuple[Agent, ...]:
-    """Those who stay: a plan that asks the carrier itself, or a worker between them; and who else can be asked."""
+def askers(whom: str, patience: float = PATIENCE) -> tuple[Agent, ...]:
+    """The agents that stay: a plan that asks the carrier itself, or a worker between them; and another agent to ask."""
     if whom == "a plan":
-        return deciding(publish(CARRY), reply_timeout=timedelta(seconds=patience)), stock()
-    return deciding(publish(ERRAND)), clerk(patience), stock()
+        return deciding_planner(publish(CARRY), reply_timeout=timedelta(seconds=patience)), stock()
+    return deciding_planner(publish(ERRAND)), clerk(patience), stock()
 
 
 async def is_over(platform: Platform) -> Any:
@@ -78,29 +89,29 @@ async def goes_on(platform: Platform, told: str) -> None:
     assert (plan.status, told in str(plan.result)) == ("completed", True), plan.result
 
 
-# What ends processes rests for so many seconds at most, from the end of its lease.
+# A poison candidate rests for so many seconds at most, from the end of its lease.
 SUSPECTS_REST = (LONGEST_PAUSE + LEASE).total_seconds()
 
 requesters = pytest.mark.parametrize("requester", ["a plan", "a worker"])
 
 
 @requesters
-async def test_whoever_asked_a_worker_that_failed_is_told_and_the_plan_goes_on(
+async def test_the_failure_of_a_worker_reaches_its_asker_and_the_plan_goes_on(
     platform: Platform, requester: str
 ) -> None:
-    await order(platform, *asking(requester), carrier())
+    await order(platform, *askers(requester), carrier())
     await goes_on(platform, "handler_error")
 
 
 @requesters
-async def test_whoever_asked_for_what_kills_is_told_when_its_attempts_are_spent(
+async def test_a_request_that_kills_its_worker_fails_once_its_attempts_are_spent(
     path: Path, clock: VirtualClock, requester: str
 ) -> None:
     kills = 0
     for life in range(3 * MAX_ATTEMPTS):
         platform, began = open_platform(path, clock), asyncio.Event()
         await platform.__aenter__()
-        await platform.start(*asking(requester, 3 * MAX_ATTEMPTS * SUSPECTS_REST), carrier(began))
+        await platform.start(*askers(requester, 3 * MAX_ATTEMPTS * SUSPECTS_REST), carrier(began))
         if life == 0:
             await platform.submit("order.received", {})
         await clock.advance(SUSPECTS_REST)
@@ -109,12 +120,12 @@ async def test_whoever_asked_for_what_kills_is_told_when_its_attempts_are_spent(
             await platform.__aexit__(None, None, None)
             break
         kills += 1
-        await killed(platform)
+        await kill_platform(platform)
     assert kills == MAX_ATTEMPTS
 
 
 async def begins_or_ends(platform: Platform, began: asyncio.Event) -> bool:
-    """Whether the carrier is at it again; if not, the plan is over."""
+    """Tell whether the carrier works again; if not, the plan is over."""
     dying = asyncio.ensure_future(began.wait())
     ending = asyncio.ensure_future(until(platform, lambda: is_over(platform)))
     await asyncio.wait([dying, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -124,26 +135,26 @@ async def begins_or_ends(platform: Platform, began: asyncio.Event) -> bool:
 
 
 @requesters
-async def test_the_time_of_who_was_killed_and_does_not_come_back_is_over_and_the_plan_goes_on(
+async def test_a_request_to_a_killed_worker_times_out_and_the_plan_goes_on(
     path: Path, clock: VirtualClock, requester: str
 ) -> None:
     platform, began = open_platform(path, clock), asyncio.Event()
     await platform.__aenter__()
-    await order(platform, *asking(requester), carrier(began))
+    await order(platform, *askers(requester), carrier(began))
     assert await begins_or_ends(platform, began)
-    await killed(platform)
-    async with running(path, clock, *asking(requester)) as platform:
+    await kill_platform(platform)
+    async with running_platform(path, clock, *askers(requester)) as platform:
         await time_passes(platform, clock, requester)
 
 
 @requesters
-async def test_the_time_of_who_was_never_there_is_over_and_the_plan_goes_on(
+async def test_a_request_to_an_absent_worker_times_out_and_the_plan_goes_on(
     platform: Platform, clock: VirtualClock, requester: str
 ) -> None:
-    """It is offered, as it was there not long ago."""
+    """It is offered: its last heartbeat is recent."""
     await platform.services.store.registry.register([carrier().registration()], clock.now())
-    await order(platform, *asking(requester))
-    await requested(platform, CARRY)
+    await order(platform, *askers(requester))
+    await wait_for_requests(platform, CARRY)
     await time_passes(platform, clock, requester)
 
 
@@ -156,9 +167,7 @@ async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -
 TOLD_IN_TIME = {"a plan": f"No answer to {CARRY} came in time.", "a worker": "deadline_exceeded"}
 
 
-async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_the_timeout_of_a_held_request_begins_at_its_approval(platform: Platform, clock: VirtualClock) -> None:
     gone = Worker("carrier")
 
     @gone.on_task(CARRY, approval="always")
@@ -166,16 +175,16 @@ async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
         await asyncio.Event().wait()
 
     await platform.services.store.registry.register([gone.registration()], clock.now())
-    await order(platform, *asking("a plan"))
+    await order(platform, *askers("a plan"))
     held = await the_wait(platform)
     await clock.advance(3 * PATIENCE)
     assert await is_over(platform) == []
     await platform.answer(held.wait_id, {"approved": True})
-    await requested(platform, CARRY)
+    await wait_for_requests(platform, CARRY)
     await time_passes(platform, clock, "a plan")
 
 
 @pytest.mark.parametrize("given", [timedelta(0), timedelta.max, "30"])
-def test_no_time_that_can_be_waited_is_told_when_it_is_declared(given: Any) -> None:
+def test_an_invalid_reply_timeout_is_refused_at_its_declaration(given: Any) -> None:
     with pytest.raises(ConfigError, match="reply_timeout="):
         planner([], reply_timeout=given)

@@ -1,4 +1,4 @@
-"""A plan in hand is that of its rows: the comparison that runs in every test finds each of these bugs."""
+"""A plan in hand equals its rows: the comparison in every test finds each of these bugs."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -31,7 +31,7 @@ SCRIPT = [
 
 
 async def pursue_an_order(platform: Platform) -> None:
-    """A plan with a request, a join, a question and values: each kind of a change is in it."""
+    """A plan with a request, a join, a question and values: every kind of a change."""
     minds = planner(SCRIPT, external_events=["human.word"])
 
     @minds.custom_context
@@ -84,7 +84,7 @@ def change_no_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settle_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hand stays as it was read first, however often its plan is committed."""
+    """The hand stays as first read, over every commit of its plan."""
     monkeypatch.setattr(PlanStates, "apply", lambda self, changes: None)
     monkeypatch.setattr(PlanStates, "find_spent", lambda self, root_plan_id: None)
 
@@ -109,7 +109,7 @@ def must_keep_hands() -> None:
 
 @pytest.fixture
 def differences() -> Generator[asyncio.Queue[str]]:
-    """What differs, as it is found."""
+    """The differences, as they are found."""
     told = asyncio.Queue[str]()
     hands.LISTENERS.append(told.put_nowait)
     yield told
@@ -129,7 +129,7 @@ async def test_a_hand_that_differs_from_its_rows_is_found(
     await asyncio.gather(pursuing, return_exceptions=True)
 
 
-async def test_a_hand_that_is_changed_by_no_commit_is_found(
+async def test_a_hand_unchanged_by_commits_is_found(
     platform: Platform, monkeypatch: pytest.MonkeyPatch, differences: asyncio.Queue[str]
 ) -> None:
     """Beside other processes such a hand is of an earlier place, and is read again."""
@@ -146,6 +146,6 @@ async def test_a_hand_that_is_changed_by_no_commit_is_found(
     await asyncio.gather(pursuing, return_exceptions=True)
 
 
-async def test_without_a_bug_the_hand_is_that_of_its_rows(platform: Platform, differences: asyncio.Queue[str]) -> None:
+async def test_without_a_bug_the_hand_equals_its_rows(platform: Platform, differences: asyncio.Queue[str]) -> None:
     await pursue_an_order(platform)
     assert differences.empty()

@@ -1,4 +1,4 @@
-"""Who holds a delivery may be stopped, may lose it, and may be too late: nothing of it happens then."""
+"""A handler may be stopped, lose its lease, or end too late: then none of its effects happens."""
 
 import asyncio
 import threading
@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from kit import (
     PATIENCE,
-    ended,
     happens,
-    held_for,
     is_idle,
-    killed,
+    kill_platform,
     open_platform,
     order,
+    pass_time,
     payments,
     planner,
-    published,
-    running,
+    published_events,
+    running_platform,
     stock,
     until,
+    wait_for_end,
 )
 
 from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
@@ -41,7 +41,7 @@ RESERVE = publish("inventory.reserve.requested", order_id="A")
 
 
 class Handler:
-    """A tool's handler that takes until it is let go, and tells how it ended."""
+    """A tool's handler: works until `go_on` is set, and records its end."""
 
     def __init__(self, event_type: str = "inventory.reserve.requested") -> None:
         self.began, self.go_on, self.stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -61,7 +61,7 @@ class Handler:
 
 
 async def at_work(platform: Platform) -> tuple[Handler, Any]:
-    """A handler that has begun, and the request that waits for it."""
+    """A begun handler, and its open request."""
     work = Handler("work.requested")
     await platform.start(work.tool)
     asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
@@ -104,24 +104,24 @@ async def test_the_end_of_a_plan_ends_the_call_of_its_model(
         assert await platform.cancel(plan.plan_id, "no longer wanted")
     else:
         await clock.advance(timedelta(minutes=30))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     status, reason = ("cancelled", "no longer wanted") if is_cancelled else ("failed", "limit_exceeded: deadline")
     assert (found.status, str(found.reason).startswith(reason), reasoner.calls) == (status, True, len(script) + 1)
     calls = found.usage.llm_calls + found.usage.reserved.llm_calls
     assert calls == len(script) + 1, "the call was charged before it was sent"
 
 
-async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -> None:
+async def test_cancelling_a_plan_stops_its_running_handler(platform: Platform) -> None:
     work = Handler()
     plan = await order(platform, planner([RESERVE]), work.tool)
     await happens(work.began)
     await platform.cancel(plan.plan_id)
     await happens(work.stopped)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, work.runs) == ("cancelled", 1)
 
     async def answered() -> list[Any]:
-        replies = await published(platform, topic="action-results")
+        replies = await published_events(platform, topic="action-results")
         return [event.data["error"] for event in replies if event.source == "stock"]
 
     (error,) = await until(platform, answered)
@@ -129,7 +129,7 @@ async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -
 
 
 class SlowToRelease(SqlQueue):
-    """Between the end of a handling and giving its delivery back, there is time for something to happen."""
+    """A queue with a pause between the end of a handling and the release of its delivery."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -141,7 +141,7 @@ class SlowToRelease(SqlQueue):
         await super().release(deliveries)
 
 
-async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
+async def test_a_cancellation_received_twice_releases_the_delivery_in_hand(path: Path, clock: VirtualClock) -> None:
     work, store, bus = Handler(), SqliteStore(path, ALL_FEATURES), LocalBus()
     slow = store.queue = SlowToRelease(store.database)
     async with Platform(store=store, bus=bus, clock=clock) as platform:
@@ -149,28 +149,28 @@ async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path:
         await happens(work.began)
         await platform.cancel(plan.plan_id)
         await happens(slow.releasing)
-        (told,) = await published(platform, topic="plan-events")
+        (told,) = await published_events(platform, topic="plan-events")
         await bus.publish([StoredEvent(0, told)])
         slow.go_on.set()
-        await ended(platform, plan.plan_id)
+        await wait_for_end(platform, plan.plan_id)
         await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
-    await held_for(platform, clock, 10 * LEASE)
+    await pass_time(platform, clock, 10 * LEASE)
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
 
 
 async def steal(store: SqliteStore, agent: str, clock: VirtualClock) -> Delivery:
-    """Another owner takes the delivery while one holds it."""
+    """Let another owner take a held delivery."""
     (stolen,) = await store.queue.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
     return stolen
 
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
-async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
+async def test_a_handler_with_a_lost_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
     store = SqliteStore(path, ALL_FEATURES)
     async with Platform(store=store, clock=clock) as platform:
         work, asking = await at_work(platform)
@@ -181,7 +181,7 @@ async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: Virtual
         else:
             work.go_on.set()
             await until(platform, lambda: _nothing_in_hand(platform))
-        assert await published(platform, topic="action-results") == []
+        assert await published_events(platform, topic="action-results") == []
         asking.cancel()
 
 
@@ -195,7 +195,7 @@ async def _nothing_in_hand(platform: Platform) -> bool:
 async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, clock: VirtualClock) -> None:
     for _ in range(8):
         work = Handler("work.requested")
-        async with running(path, clock, work.tool) as platform:
+        async with running_platform(path, clock, work.tool) as platform:
             if not await platform.services.store.queue.backlog(1):
                 await platform.publish("action-requests", "work.requested", {})
             await happens(work.began)
@@ -205,13 +205,13 @@ async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, cloc
             await happens(work.stopped)
     work = Handler("work.requested")
     work.go_on.set()
-    async with running(path, clock, work.tool) as platform:
-        await until(platform, lambda: published(platform, topic="action-results"))
-        (answer,) = await published(platform, topic="action-results")
+    async with running_platform(path, clock, work.tool) as platform:
+        await until(platform, lambda: published_events(platform, topic="action-results"))
+        (answer,) = await published_events(platform, topic="action-results")
         assert answer.data["success"] is True
 
 
-async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform) -> None:
+async def test_a_handler_in_a_thread_keeps_its_delivery_until_it_ends(platform: Platform) -> None:
     began, go_on, runs = threading.Event(), threading.Event(), 0
     tool = Tool("stock")
 
@@ -226,16 +226,16 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
     plan = await order(platform, planner([RESERVE]), tool)
     await asyncio.to_thread(began.wait, PATIENCE)
     await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     assert await platform.services.store.queue.backlog(1) == 1, "its delivery is not given back while it works"
     go_on.set()
     await until(platform, lambda: is_idle(platform))
     assert runs == 1
-    (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "stock"]
+    (answer,) = [e for e in await published_events(platform, topic="action-results") if e.source == "stock"]
     assert "whether it was done is not known" in str(answer.data["error"])
 
 
-async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_stepping_clock_does_not_hand_a_delivery_over_twice(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
     store: Any = platform.services.store
     ((held,),) = await store.database.write(
@@ -247,7 +247,7 @@ async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, c
     assert (await asking)["result"] == {"run": 1}
 
 
-async def test_a_handler_that_lets_out_a_cancellation_has_failed(platform: Platform) -> None:
+async def test_a_cancellation_raised_by_a_handler_is_its_failure(platform: Platform) -> None:
     tool, calls = Tool("fragile"), 0
 
     @tool.on_invoke("work.requested")
@@ -263,7 +263,7 @@ async def test_a_handler_that_lets_out_a_cancellation_has_failed(platform: Platf
     assert (reply["error"]["code"], calls) == ("handler_error", 1)
 
 
-async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others(
+async def test_an_interrupted_poison_candidate_does_not_end_the_search_for_others(
     path: Path, clock: VirtualClock
 ) -> None:
     async def stuck(platform: Platform, work: Handler) -> None:
@@ -282,7 +282,7 @@ async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others
                 await first.services.store.queue.arrive([row.event for row in rows], clock.now())
         await stuck(platform, work)
         await has_run(work, 3)
-        await killed(platform)
+        await kill_platform(platform)
     platform, work = open_platform(path, clock), Handler("work.requested")
     await stuck(platform, work)
     (interrupted,) = [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
@@ -299,7 +299,7 @@ async def has_run(work: Handler, times: int) -> None:
             await work.began.wait()
 
 
-async def test_suspects_are_found_whenever_their_agent_comes(path: Path, clock: VirtualClock) -> None:
+async def test_poison_candidates_are_found_whenever_their_agent_comes(path: Path, clock: VirtualClock) -> None:
     for _ in range(2):
         platform, work = open_platform(path, clock), Handler("work.requested")
         await platform.__aenter__()
@@ -307,7 +307,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(path: Path, clock: 
         if not await platform.services.store.queue.backlog(1):
             await platform.publish("action-requests", "work.requested", {})
         await happens(work.began)
-        await killed(platform)
+        await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(payments())
         work = Handler("work.requested")
@@ -318,7 +318,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(path: Path, clock: 
 
 
 class OutOfOrder(SqlQueue):
-    """A claim that is on its way when its agent ends comes to nothing: the disk is full."""
+    """A queue with a claim that fails for a full disk while its agent ends."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -330,7 +330,9 @@ class OutOfOrder(SqlQueue):
         raise StoreUnavailable("the disk is full")
 
 
-async def test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing(path: Path, clock: VirtualClock) -> None:
+async def test_a_claim_failing_at_the_end_of_its_process_does_not_block_the_end(
+    path: Path, clock: VirtualClock
+) -> None:
     store = SqliteStore(path, ALL_FEATURES)
     broken = store.queue = OutOfOrder(store.database)
     platform = Platform(store=store, clock=clock)
@@ -345,7 +347,7 @@ async def test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing(p
 
 
 class SlowToClaim(SqlQueue):
-    """What is claimed is in the caller's hands only when `go_on` is set."""
+    """A queue that returns claimed deliveries only once `go_on` is set."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -363,7 +365,7 @@ class SlowToClaim(SqlQueue):
 async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(
     path: Path, clock: VirtualClock, is_told_first: bool
 ) -> None:
-    """The claim comes back so many turns of the loop before the end, or after it."""
+    """The claim returns so many turns of the loop before the end, or after it."""
     for n in range(12):
         work, store = Handler("work.requested"), SqliteStore(path, ALL_FEATURES)
         work.go_on.set()

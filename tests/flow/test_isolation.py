@@ -1,4 +1,4 @@
-"""A handler harms nobody but itself, whatever it does: others go on, and the platform closes."""
+"""Handlers are isolated: a fault of one harms no other, and the platform closes."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, requested, until
+from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, until, wait_for_requests
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -25,7 +25,7 @@ LIMIT = timedelta(seconds=30)
 
 
 class Own(BaseException):
-    """Nobody's but the handler's."""
+    """An exception of the handler alone."""
 
 
 class Mute(Exception):
@@ -42,7 +42,7 @@ def good() -> Tool:
 
 
 async def works(platform: Platform) -> bool:
-    """Tell whether somebody else is served."""
+    """Tell whether another agent is served."""
     return (await platform.request("good.requested", {}, timeout=PATIENCE))["result"] == "good"
 
 
@@ -74,7 +74,7 @@ def raises(error: BaseException) -> Callable[..., Any]:
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("is_plain", [False, True], ids=["async", "plain"])
-async def test_whatever_a_handler_lets_out_is_the_failure_of_its_delivery(
+async def test_any_exception_of_a_handler_fails_only_its_own_delivery(
     platform: Platform, error: BaseException, said: str, is_plain: bool
 ) -> None:
     def plain(request: InvocationContext, context: PlatformContext) -> None:
@@ -88,7 +88,7 @@ async def test_whatever_a_handler_lets_out_is_the_failure_of_its_delivery(
     assert await works(platform)
 
 
-async def test_only_what_is_fatal_is_told_to_whoever_waits(platform: Platform) -> None:
+async def test_only_a_fatal_error_is_raised_at_the_waiting_caller(platform: Platform) -> None:
     class Missed(Fatal): ...
 
     await platform.start(bad(raises(BaseExceptionGroup("several", [Own(), Missed("no recording")]))))
@@ -120,7 +120,7 @@ async def test_a_handler_that_cancels_itself_has_had_an_attempt(platform: Platfo
     assert await works(platform)
 
 
-async def test_a_cancellation_that_a_handler_leaves_behind_is_nobody_elses(platform: Platform) -> None:
+async def test_a_cancellation_left_behind_by_a_handler_reaches_no_other_task(platform: Platform) -> None:
     await platform.start(bad(cancels_itself_and_returns))
     assert (await platform.request("bad.requested", {}, timeout=PATIENCE))["result"] == "done"
 
@@ -160,7 +160,7 @@ async def test_a_handler_that_cancels_every_task_ends_nothing_of_the_platform(
     await as_time_passes(clock, platform.dead_letters)
     serving = asyncio.create_task(platform.request("good.requested", {}, timeout=3600))
     async with asyncio.timeout(2 * PATIENCE):
-        # Over a broker its client has ended as well: what it did not take is sent again a moment after it is back.
+        # Over a broker its client has ended as well: untaken messages are sent again a moment after it is back.
         while not (await asyncio.wait({serving}, timeout=0.1))[0]:
             await clock.advance(0.5)
     assert (await serving)["result"] == "good"
@@ -171,7 +171,7 @@ async def test_a_handler_that_cancels_every_task_ends_nothing_of_the_platform(
 
 
 class Swallows:
-    """Goes on when it is cancelled."""
+    """A handler that goes on when it is cancelled."""
 
     def __init__(self, *ignored: type[BaseException]) -> None:
         self.runs = 0
@@ -189,7 +189,7 @@ class Swallows:
         await self(request, context)
 
 
-async def test_a_handler_that_does_not_end_in_its_time_has_had_an_attempt(
+async def test_a_handler_past_its_time_limit_has_had_an_attempt(
     platform: Platform, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     began = asyncio.Event()
@@ -237,8 +237,8 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def closing(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncIterator[Platform]:
-    """A platform that has a request for `bad`, and closes in time."""
+async def closing_platform(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncIterator[Platform]:
+    """A platform with a request for `bad`; it must close in time."""
     platform = open_platform(path, clock)
     await platform.__aenter__()
     await platform.start(*agents)
@@ -255,7 +255,7 @@ async def test_a_platform_closes_though_a_handler_swallows_its_cancellation(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture, ignored: list[type[BaseException]]
 ) -> None:
     stubborn = Swallows(*ignored)
-    async with closing(path, clock, bad(stubborn.handle)):
+    async with closing_platform(path, clock, bad(stubborn.handle)):
         await happens(stubborn.began)
     assert "handler_left_behind agent=bad event_type=bad.requested" in caplog.text
     assert asyncio.all_tasks() == {asyncio.current_task()}, "an event loop that ends would wait for it"
@@ -282,7 +282,7 @@ async def test_a_platform_closes_though_a_plain_handler_and_a_hook_never_return(
 
     tool = bad(handle)
     tool.on_shutdown(lambda: go_on.wait(PATIENCE))
-    async with closing(path, clock, tool):
+    async with closing_platform(path, clock, tool):
         await asyncio.to_thread(began.wait, PATIENCE)
     assert "handler_left_behind agent=bad" in caplog.text
     assert "hook_left_behind agent=bad" in caplog.text
@@ -333,7 +333,7 @@ async def test_a_context_ends_with_its_handler(platform: Platform) -> None:
 
     await platform.start(good(), worker)
     await platform.publish("action-requests", "hasty.requested", {})
-    await requested(platform, "good.requested")
+    await wait_for_requests(platform, "good.requested")
     late.set()
     await asyncio.wait_for(left[0], PATIENCE)
 
@@ -356,7 +356,7 @@ async def test_a_name_is_free_again_when_its_start_failed(platform: Platform) ->
 
 
 class CommitsFirst(SqlQueue):
-    """What is in hand is committed while its lease is being renewed."""
+    """A queue that commits a delivery while its lease is being renewed."""
 
     def __init__(self, store: SqliteStore) -> None:
         super().__init__(store.database)
@@ -372,7 +372,7 @@ class CommitsFirst(SqlQueue):
         self.committed.set()
 
 
-async def test_what_was_committed_while_leases_were_renewed_has_lost_nothing(
+async def test_a_commit_during_the_renewal_of_leases_is_no_lost_lease(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = SqliteStore(path, ALL_FEATURES)
@@ -395,14 +395,14 @@ async def test_what_was_committed_while_leases_were_renewed_has_lost_nothing(
     assert "leases_lost" not in caplog.text
 
 
-class Lost(Exception): ...
+class LostError(Exception): ...
 
 
-@pytest.mark.parametrize("error", [ConnectionResetError("gone"), TransientError("busy"), Lost("gone")])
-async def test_a_handlers_own_word_on_its_tries_counts(
+@pytest.mark.parametrize("error", [ConnectionResetError("gone"), TransientError("busy"), LostError("gone")])
+async def test_the_attempts_and_retry_on_of_a_handler_count(
     platform: Platform, clock: VirtualClock, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await platform.start(bad(raises(error), retry_on=Lost, attempts=7))
+    await platform.start(bad(raises(error), retry_on=LostError, attempts=7))
     asking = asyncio.ensure_future(platform.request("bad.requested", {}, timeout=3600))
     letters = await as_time_passes(clock, platform.dead_letters)
     assert [letter.attempts for letter in letters] == [7]
@@ -413,7 +413,7 @@ async def test_a_handlers_own_word_on_its_tries_counts(
     assert len(failed) == 7 and not any(record.exc_info for record in failed[:-1]), "a line while it is tried again"
 
 
-async def test_the_tries_of_a_handler_for_results_are_its_own(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_handler_of_results_has_attempts_of_its_own(platform: Platform, clock: VirtualClock) -> None:
     worker, tried = Worker("clerk"), list[int]()
 
     @worker.on_task("bad.requested", attempts=1)

@@ -1,10 +1,10 @@
-"""A question that nobody answers: people are reminded, others are asked, and every timer ends with the question."""
+"""An unanswered question: people are reminded, others are asked, and every timer ends with the question."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, planner, published, stock, the_wait, until
+from kit import PATIENCE, order, payments, planner, published_events, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
@@ -24,11 +24,11 @@ LADDER = Approval(
 )
 
 
-async def told(platform: Platform, count: int) -> list[tuple[str, Any]]:
-    """Return so much that was announced after the opening: (what, the reminder's number or the new roles)."""
+async def announcements(platform: Platform, count: int) -> list[tuple[str, Any]]:
+    """Return `count` announcements after the opening: (kind, the reminder's number or the new roles)."""
 
     async def so_many() -> list[tuple[str, Any]]:
-        events = (await published(platform, topic="notification-events"))[1:]
+        events = (await published_events(platform, topic="notification-events"))[1:]
         found = [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events]
         return found if len(found) >= count else []
 
@@ -39,7 +39,7 @@ FIRST, SECOND, THIRD = [("plan.wait.reminded", n) for n in (1, 2, 3)]
 ESCALATED = ("plan.wait.escalated", ["director"])
 
 
-async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
+async def test_people_are_reminded_then_other_roles_are_asked_and_the_plan_stays(
     platform: Platform, clock: VirtualClock
 ) -> None:
     plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(LADDER))
@@ -48,8 +48,8 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     for hours, what in ((1, FIRST), (1, SECOND), (22, ESCALATED), (6, THIRD)):
         await clock.advance(hours * HOUR)
         expected.append(what)
-        assert await told(platform, len(expected)) == expected
-    reminder = (await published(platform, topic="notification-events"))[1]
+        assert await announcements(platform, len(expected)) == expected
+    reminder = (await published_events(platform, topic="notification-events"))[1]
     assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
     assert reminder.data["question"] == question.message
     details = await platform.plan(plan.plan_id)
@@ -73,16 +73,16 @@ async def test_a_snooze_puts_off_reminders_and_escalation_and_not_the_deadline(
     assert (made.user_id, made.until) == ("ann", clock.now() + 26 * HOUR)
     assert (await the_wait(platform)).escalates_at == made.until
     await clock.advance(25 * HOUR)
-    assert len(await published(platform, topic="notification-events")) == 1
+    assert len(await published_events(platform, topic="notification-events")) == 1
     with pytest.raises(NotFound):
         await director.wait(question.wait_id)
     await clock.advance(HOUR)
-    assert sorted(await told(platform, 2)) == [ESCALATED, SECOND]
+    assert sorted(await announcements(platform, 2)) == [ESCALATED, SECOND]
     assert (await director.wait(question.wait_id)).wait_id == question.wait_id
     with pytest.raises(LocalProtocolError, match="is not before the question's deadline"):
         await manager.inbox.snooze(question.wait_id, question.opened_at + timedelta(days=2))
     await clock.advance(4 * HOUR)
-    assert THIRD in await told(platform, 3)
+    assert THIRD in await announcements(platform, 3)
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     assert await platform.services.store.part(PEOPLE).snoozed(question.wait_id) is None
@@ -121,7 +121,7 @@ async def test_only_approvers_of_the_tenant_and_their_substitutes_snooze_a_quest
         {"escalate_after": -HOUR, "escalate_to": ("director",)},
     ],
 )
-def test_an_approval_says_at_once_what_is_wrong_with_its_ladder(wrong: dict[str, Any]) -> None:
+def test_an_approval_with_a_wrong_ladder_is_refused_at_its_declaration(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="Approval"):
         Approval(**wrong)
     assert ladder_fault((HOUR,), HOUR, ("director",)) == ""

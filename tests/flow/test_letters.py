@@ -1,4 +1,4 @@
-"""What died is redriven as the same act with other events, or discarded; whoever went on is not disturbed."""
+"""A dead letter is redriven as the same act with other events, or discarded; a plan that went on is not disturbed."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, is_idle, open_platform, order, planner, published, types, until
+from kit import is_idle, open_platform, order, planner, published_events, types, until, wait_for_end
 from places import raw
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
@@ -16,8 +16,8 @@ from soorma_ai.features.dead_letters.records import Letter, LetterStatus
 from soorma_ai.testing.scripted import complete, publish
 
 
-class Mended:
-    """A tool that fails until it is mended, and remembers with which keys and attempts it was called."""
+class MendableTool:
+    """A tool that fails until it is mended, and records the key and the attempt of each call."""
 
     def __init__(self) -> None:
         self.is_mended = False
@@ -38,9 +38,9 @@ async def the_letter(platform: Platform) -> Letter:
     return letter
 
 
-async def dies(platform: Platform, **named: Any) -> tuple[Mended, Letter]:
-    """A request that its tool cannot handle."""
-    till = Mended()
+async def dead_request(platform: Platform, **named: Any) -> tuple[MendableTool, Letter]:
+    """Return a tool, and the dead letter of a request to it."""
+    till = MendableTool()
     await platform.start(till.tool)
     await platform.request("payment.charge.requested", {"amount": 7}, timeout=5, **named)
     return till, await the_letter(platform)
@@ -53,8 +53,8 @@ def has(platform: Platform, letter_id: int, status: LetterStatus) -> Callable[[]
     return look
 
 
-async def test_a_letter_tells_what_a_person_needs(platform: Platform) -> None:
-    _, letter = await dies(platform)
+async def test_a_letter_holds_its_event_agent_reason_and_attempts(platform: Platform) -> None:
+    _, letter = await dead_request(platform)
     assert (letter.agent, letter.event.type, letter.event.data) == ("till", "payment.charge.requested", {"amount": 7})
     assert (letter.reason, letter.attempts, letter.redriven) == ("handler_error: ValueError: no paper", 1, 0)
     assert (letter.tenant_id, letter.plan_id, letter.hindrance) == ("default", None, None)
@@ -62,7 +62,7 @@ async def test_a_letter_tells_what_a_person_needs(platform: Platform) -> None:
 
 
 async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_other_events(platform: Platform) -> None:
-    till = Mended()
+    till = MendableTool()
     await platform.start(till.tool)
     first = await platform.request("payment.charge.requested", {}, timeout=5, idempotency_key="k")
     letter = await the_letter(platform)
@@ -72,7 +72,7 @@ async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_o
     await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
     await until(platform, lambda: is_idle(platform))
     assert len(set(till.calls)) == 1 and len(till.calls) == 2, "the same key, and the first attempt again"
-    replies = await published(platform, topic="action-results")
+    replies = await published_events(platform, topic="action-results")
     assert [reply.data["success"] for reply in replies] == [False, True]
     assert replies[0].id != replies[1].id
     assert await types(platform, topic="business-facts") == ["payment.tried"]
@@ -83,10 +83,10 @@ async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_o
 async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request(
     platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
-    till = Mended()
+    till = MendableTool()
     orders = planner([publish("payment.charge.requested"), publish("payment.charge.requested", n=2), complete({})])
     handle = await order(platform, orders, till.tool)
-    plan = await ended(platform, handle.plan_id)
+    plan = await wait_for_end(platform, handle.plan_id)
     assert plan.status == "completed"
     failure = next(step.data for step in plan.steps if step.kind == "replied")
     assert failure["message"] == "ValueError: no paper (a fault in the agent: asking again will not help)"
@@ -101,7 +101,7 @@ async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request
     assert (await platform.dead_letter(later.letter_id)).status is LetterStatus.DEAD
 
 
-async def test_what_killed_a_plan_cannot_be_redriven_and_is_discarded_by_somebody_who_says_why(
+async def test_the_letter_of_a_failed_plan_cannot_be_redriven_and_is_discarded_with_a_reason(
     platform: Platform,
 ) -> None:
     orders = planner([])
@@ -111,7 +111,7 @@ async def test_what_killed_a_plan_cannot_be_redriven_and_is_discarded_by_somebod
         raise KeyError("price")
 
     handle = await order(platform, orders)
-    plan = await ended(platform, handle.plan_id)
+    plan = await wait_for_end(platform, handle.plan_id)
     letter = await the_letter(platform)
     assert (letter.plan_id, letter.event.type) == (handle.plan_id, "order.received")
     assert letter.hindrance is not None
@@ -129,8 +129,8 @@ async def test_what_killed_a_plan_cannot_be_redriven_and_is_discarded_by_somebod
     assert (gone.status, gone.reason) == (LetterStatus.DISCARDED, said)
 
 
-async def test_letters_of_another_tenant_are_not_there(platform: Platform) -> None:
-    _, letter = await dies(platform)
+async def test_letters_of_another_tenant_are_not_found(platform: Platform) -> None:
+    _, letter = await dead_request(platform)
     other = platform.as_user(tenant_id="other", user_id="eve")
     assert await other.dead_letters() == []
     for call in (other.dead_letter, other.redrive, other.discard):
@@ -150,9 +150,9 @@ async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_ba
         heard.append(event.data["n"])
 
     async with open_platform(path) as platform:
-        await platform.start(Mended().tool)
+        await platform.start(MendableTool().tool)
     async with open_platform(path) as platform:
-        request_id = await _asked_with_a_damaged_expectation(platform, path)
+        request_id = await _request_with_a_damaged_expectation(platform, path)
         await platform.publish("business-facts", "ping", {"n": 1})
         answer = "payment.charge.requested.completed"
         await platform.publish("action-results", answer, {}, correlation_id=request_id)
@@ -176,8 +176,8 @@ async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_ba
         await until(platform, is_dead_again)
 
 
-async def _asked_with_a_damaged_expectation(platform: Platform, path: Path) -> str:
-    """Whatever is a reply to it makes its arrival fail."""
+async def _request_with_a_damaged_expectation(platform: Platform, path: Path) -> str:
+    """Make a request with a damaged expectation: the arrival of any reply to it fails."""
     store = platform.services.store
     asking = asyncio.create_task(platform.request("payment.charge.requested", {}))
     (expectation,) = await until(platform, lambda: store.plans.expectations(tenant_id="default"))

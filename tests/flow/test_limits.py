@@ -1,4 +1,4 @@
-"""Limits hold: over restarts, over the whole tree, and whatever the model says."""
+"""Limits hold: over restarts, over the whole tree, and against any answer of the model."""
 
 import asyncio
 import itertools
@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, order, payments, planner, pursue, requested, running, stock, types, until
+from kit import (
+    order,
+    pass_time,
+    payments,
+    planner,
+    pursue,
+    running_platform,
+    stock,
+    types,
+    until,
+    wait_for_end,
+    wait_for_requests,
+)
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -49,12 +61,12 @@ async def test_max_actions_3_means_3_and_a_spent_limit_is_never_asked_about_agai
 
 async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: VirtualClock) -> None:
     for asked in range(1, 4):
-        async with running(path, clock, planner(endless(), max_actions=3)) as platform:
+        async with running_platform(path, clock, planner(endless(), max_actions=3)) as platform:
             await platform.submit("order.received", {}, idempotency_key="one")
             await platform.start(stock())
-            await requested(platform, "inventory.reserve.requested", asked)
-    async with running(path, clock, planner(endless(), max_actions=3), stock()) as platform:
-        details = await ended(platform, (await platform.plans())[0].plan_id)
+            await wait_for_requests(platform, "inventory.reserve.requested", asked)
+    async with running_platform(path, clock, planner(endless(), max_actions=3), stock()) as platform:
+        details = await wait_for_end(platform, (await platform.plans())[0].plan_id)
         assert "limit_exceeded: max_actions" in details.reason
         assert (await types(platform)).count("inventory.reserve.requested") == details.usage.actions == 3
 
@@ -84,7 +96,7 @@ async def test_the_same_decision_in_the_same_state_is_stopped(platform: Platform
     assert (await types(platform)).count("payment.charge.requested") <= 3
 
 
-async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_plan_ends_at_its_deadline_with_a_request_still_open(platform: Platform, clock: VirtualClock) -> None:
     script = [publish("slow.requested")]
     slow = Tool("slow")
 
@@ -93,11 +105,11 @@ async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platf
         await clock.sleep(86_400)
 
     plan = await order(platform, planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
-    await requested(platform, "slow.requested")
-    await held_for(platform, clock, timedelta(minutes=59))
+    await wait_for_requests(platform, "slow.requested")
+    await pass_time(platform, clock, timedelta(minutes=59))
     assert (await platform.plan(plan.plan_id)).status == "running"
-    await held_for(platform, clock, timedelta(minutes=2))
-    details = await ended(platform, plan.plan_id)
+    await pass_time(platform, clock, timedelta(minutes=2))
+    details = await wait_for_end(platform, plan.plan_id)
     assert "limit_exceeded: deadline" in details.reason
     assert not [e for e in details.expectations if e.status == "open"]
 
@@ -143,12 +155,10 @@ async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform
             await minds.execute_decision(PlannerDecision(next_action=action), context)
 
     plan = await order(platform, minds, stock())
-    assert "limit_exceeded: max_actions" in (await ended(platform, plan.plan_id)).reason
+    assert "limit_exceeded: max_actions" in (await wait_for_end(platform, plan.plan_id)).reason
 
 
-async def test_a_handler_that_asks_its_model_again_and_again_is_stopped_and_its_caller_is_told(
-    platform: Platform,
-) -> None:
+async def test_a_handler_with_endless_questions_to_its_model_is_stopped_by_max_llm_calls(platform: Platform) -> None:
     minds = planner(endless(), goals=[], limits=Limits(max_llm_calls=5))
 
     @minds.on_goal("order.received")
@@ -162,7 +172,7 @@ async def test_a_handler_that_asks_its_model_again_and_again_is_stopped_and_its_
     assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
 
 
-async def test_a_call_is_reserved_with_all_that_is_sent_and_the_longest_answer(platform: Platform) -> None:
+async def test_a_call_reserves_its_whole_prompt_and_the_longest_answer(platform: Platform) -> None:
     minds = planner([complete({})], limits=Limits(max_tokens=10**6))
     plan = await order(platform, minds, stock(), payments())
     await plan.result(timeout=5)
@@ -177,7 +187,7 @@ async def test_a_call_is_reserved_with_all_that_is_sent_and_the_longest_answer(p
 
 
 @pytest.mark.parametrize("usage", [(0, 0), (-5, 20), (5, -20)])
-async def test_an_answer_without_usage_costs_what_was_reserved(platform: Platform, usage: tuple[int, int]) -> None:
+async def test_an_answer_without_usage_costs_its_reservation(platform: Platform, usage: tuple[int, int]) -> None:
     answer = ModelAnswer("", complete({}), "", "m", *usage, cost_usd=0.0, latency_ms=1.0)
     minds = planner([])
     minds.reasoner = ScriptedReasoner([answer], usd_per_token=0.001)
@@ -191,7 +201,7 @@ async def test_an_answer_without_usage_costs_what_was_reserved(platform: Platfor
 
 
 @pytest.mark.parametrize("declined", [ModelRefused("no"), ContentFiltered("no")])
-async def test_what_was_paid_for_a_refusal_is_charged(platform: Platform, declined: ModelRefused) -> None:
+async def test_the_price_of_a_refusal_is_charged(platform: Platform, declined: ModelRefused) -> None:
     declined.paid = Paid(9000, 500, 0.0)
     minds = planner([declined])
     plan = await order(platform, minds, stock())
@@ -202,16 +212,16 @@ async def test_what_was_paid_for_a_refusal_is_charged(platform: Platform, declin
     assert [(entry.prompt_tokens, entry.completion_tokens) for entry in details.decisions] == [(9000, 500)]
 
 
-async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platform: Platform) -> None:
+async def test_an_answer_without_a_price_costs_its_reservation(platform: Platform) -> None:
     answer = ModelAnswer("", None, "nothing", "m", 10, 10, None, 1.0)
     minds = planner([], limits=Limits(max_cost_usd=5.0))
     minds.reasoner = ScriptedReasoner(itertools.repeat(answer), usd_per_token=0.001)
     plan = await order(platform, minds, stock())
-    cost = (await ended(platform, plan.plan_id)).usage.cost_usd
+    cost = (await wait_for_end(platform, plan.plan_id)).usage.cost_usd
     assert cost is not None and cost > 1
 
 
-async def test_a_plan_whose_model_has_no_known_price_has_spent_an_unknown_amount(platform: Platform) -> None:
+async def test_a_plan_with_a_model_of_unknown_price_has_spent_an_unknown_amount(platform: Platform) -> None:
     minds = planner([])
     minds.reasoner = ScriptedReasoner([complete({})], usd_per_token=None)
     plan = await order(platform, minds, stock())
@@ -222,7 +232,7 @@ async def test_a_plan_whose_model_has_no_known_price_has_spent_an_unknown_amount
     assert line.spent == usage
 
 
-async def test_what_is_reserved_for_a_call_in_flight_is_not_spent(platform: Platform) -> None:
+async def test_the_reservation_of_a_call_in_flight_is_not_spent(platform: Platform) -> None:
     asked, answers = asyncio.Event(), asyncio.Event()
 
     async def slow(_: ModelQuestion) -> Any:
@@ -258,7 +268,7 @@ BRANCHES = 32
 
 
 def _crowd() -> Worker:
-    """Gives a goal to a planner so many times at once."""
+    """A worker: gives a goal to a planner so many times at once."""
     crowd = Worker("crowd")
 
     @crowd.on_task("crowd.asked")
@@ -268,17 +278,17 @@ def _crowd() -> Worker:
 
     @crowd.on_result("buy.wanted.completed")
     async def wait(result: ResultContext, context: PlatformContext) -> None:
-        """Whoever was asked, it is over when all are."""
+        """End the task once all are answered."""
 
     return crowd
 
 
 @pytest.mark.parametrize("error", [0.0, 0.2])
 @pytest.mark.parametrize("limit", ["max_tokens", "max_cost_usd"])
-async def test_however_many_branches_decide_at_once_no_more_is_spent_than_the_estimate_is_wrong_by(
+async def test_branches_deciding_at_once_overspend_by_at_most_the_error_of_the_estimate(
     platform: Platform, limit: str, error: float
 ) -> None:
-    """The model uses all that was reserved for it, and the share of `error` more."""
+    """The model uses its whole reservation, and the share of `error` more."""
     price, sent, together = 0.001, asyncio.Event(), list[int]()
 
     async def answer(question: ModelQuestion) -> ModelAnswer:

@@ -1,11 +1,11 @@
-"""Among very many events a model is shown what is likely, and asks for the rest before it decides."""
+"""Among very many events a model sees the likely ones, and asks for the rest before it decides."""
 
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, killed, open_platform, order, planner, requested, types
+from kit import PATIENCE, kill_platform, open_platform, order, planner, types, wait_for_requests
 from unit.material import obj
 
 from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
@@ -20,7 +20,7 @@ MANY = 400
 
 
 def library() -> Tool:
-    """Takes requests about very many things, and one that is about something else."""
+    """A tool: takes requests about very many things, and one about another."""
     tool = Tool("library")
 
     async def carry_out(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def library() -> Tool:
     for number in range(MANY):
         words = f"Fetch the books of room {number} from their shelf, and count their copies."
         tool.on_invoke(f"room{number:03}.fetch", description=words, payload_schema=SHELF)(carry_out)
-    tool.on_invoke("lamp.dim", description="Make the light in a hall weaker.", payload_schema=SHELF)(carry_out)
+    tool.on_invoke("torch.dim", description="Make the light in a hall weaker.", payload_schema=SHELF)(carry_out)
     return tool
 
 
@@ -48,52 +48,48 @@ def is_told(question: ModelQuestion, event: str) -> bool:
 NEED, FIND = lookup("need_schema", events=["room399.fetch"]), lookup("find_events", words="weaker light")
 
 
-async def test_of_very_many_events_a_few_are_shown_with_schemas_some_as_lines_and_the_number_of_others_is_told(
-    platform: Platform,
-) -> None:
+async def test_very_many_events_are_shown_as_few_schemas_some_lines_and_a_number_of_others(platform: Platform) -> None:
     minds = planner([publish("room007.fetch", shelf="A"), complete({})], offer_tokens=1_500)
     plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
     first, second = minds.reasoner.questions  # type: ignore[union-attr]
-    assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 20
+    assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 24
     lines = sum(is_told(first, f"room{n:03}.fetch") for n in range(MANY))
     assert 20 < lines < 80 and f"{MANY + 1 - lines} more actions are not listed" in first.messages[1].content
     assert first.messages[0] == second.messages[0]
     details = await platform.plan(plan.plan_id)
     showing = details.shown[details.decisions[0].shown]
-    assert (len(showing.schemas), len(showing.lines), showing.hidden) == (20, lines, MANY + 1 - lines)
+    assert (len(showing.schemas), len(showing.lines), showing.hidden) == (24, lines, MANY + 1 - lines)
 
 
-async def test_while_all_schemas_fit_nothing_can_be_asked_for(platform: Platform) -> None:
+async def test_no_lookup_is_offered_while_all_schemas_fit(platform: Platform) -> None:
     minds = planner([NEED, FIND, complete({})], offer_tokens=100_000)
     plan = await order(platform, minds, library())
     assert await plan.result(timeout=PATIENCE) == {}
     (first, *_) = minds.reasoner.questions  # type: ignore[union-attr]
-    assert has_schema(first, "room399.fetch") and has_schema(first, "lamp.dim")
+    assert has_schema(first, "room399.fetch") and has_schema(first, "torch.dim")
     assert "need_schema" not in first.messages[0].content + compact(first.schema)
     assert "find_events" not in first.messages[1].content + compact(first.schema)
 
 
-async def test_what_is_asked_for_is_shown_charged_and_journalled_and_is_no_refusal(platform: Platform) -> None:
-    script = [NEED, FIND, publish("lamp.dim", shelf="A"), publish("room399.fetch", shelf="B"), complete({})]
+async def test_a_lookup_is_shown_charged_and_journalled_and_is_no_refusal(platform: Platform) -> None:
+    script = [NEED, FIND, publish("torch.dim", shelf="A"), publish("room399.fetch", shelf="B"), complete({})]
     minds = planner(script, offer_tokens=1_500)
     plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
     first, second, third, fourth, _ = minds.reasoner.questions  # type: ignore[union-attr]
     assert [has_schema(one, "room399.fetch") for one in (first, second, third)] == [False, True, True]
-    assert [has_schema(one, "lamp.dim") for one in (first, second, third)] == [False, False, True]
+    assert [has_schema(one, "torch.dim") for one in (first, second, third)] == [False, False, True]
     assert len(third.messages) == 2 and first.messages[0] == third.messages[0]
-    assert has_schema(fourth, "room399.fetch") and has_schema(fourth, "lamp.dim"), "what was shown stays shown"
+    assert has_schema(fourth, "room399.fetch") and has_schema(fourth, "torch.dim"), "a shown schema stays shown"
     details = await platform.plan(plan.plan_id)
     looked, accepted = Verdict.LOOKED_UP, Verdict.ACCEPTED
     assert [entry.verdict for entry in details.decisions] == [looked, looked, accepted, accepted, accepted]
     assert details.usage.llm_calls == 5
-    assert await types(platform) == ["order.received", "lamp.dim", "room399.fetch"]
+    assert await types(platform) == ["order.received", "torch.dim", "room399.fetch"]
 
 
-async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the_refusal_brings_its_schema(
-    platform: Platform,
-) -> None:
+async def test_an_event_shown_only_as_a_line_is_refused_and_the_refusal_brings_its_schema(platform: Platform) -> None:
     decision = publish("room399.fetch", shelf="B")
     minds = planner([decision, decision, complete({})], offer_tokens=1_500)
     plan = await order(platform, minds, library(), wish="the books of room 7")
@@ -113,7 +109,9 @@ async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the
         (lookup("find_events", words="zebra"), "Nothing more was found by these words"),
     ],
 )
-async def test_what_is_asked_for_in_vain_is_told_so_and_is_no_refusal(platform: Platform, said: Any, told: str) -> None:
+async def test_a_lookup_in_vain_is_reported_to_the_model_and_is_no_refusal(
+    platform: Platform, said: Any, told: str
+) -> None:
     minds = planner([said, said, complete({})], offer_tokens=1_500)
     plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
@@ -133,7 +131,7 @@ async def test_of_very_many_unseen_events_in_one_answer_few_schemas_are_shown(pl
     assert 0 < more <= 8
 
 
-async def test_a_model_that_only_ever_looks_fails_its_plan(platform: Platform) -> None:
+async def test_a_model_with_lookups_only_fails_its_plan(platform: Platform) -> None:
     minds = planner([NEED] * 9, offer_tokens=1_500)
     plan = await order(platform, minds, library())
     with pytest.raises(PlanFailed, match="3 times you have asked to see more"):
@@ -141,8 +139,8 @@ async def test_a_model_that_only_ever_looks_fails_its_plan(platform: Platform) -
     assert len(minds.reasoner.questions) == 6  # type: ignore[union-attr]
 
 
-async def _killed_while_asked(path: Path, clock: VirtualClock, script: list[Any], wish: str) -> None:
-    """A process that ends while its model is asked once more, with what it was asked before in the journal."""
+async def _kill_while_asking(path: Path, clock: VirtualClock, script: list[Any], wish: str) -> None:
+    """Kill a process while its model is asked once more; the earlier question is in the journal."""
     hangs = asyncio.Event()
 
     async def answer(question: ModelQuestion) -> Any:
@@ -155,23 +153,23 @@ async def _killed_while_asked(path: Path, clock: VirtualClock, script: list[Any]
     await platform.__aenter__()
     await order(platform, planner(answer, offer_tokens=1_500), library(), wish=wish)
     await hangs.wait()
-    await killed(platform)
+    await kill_platform(platform)
 
 
-async def test_what_was_refused_stays_refused_though_it_would_be_taken_by_now(path: Path, clock: VirtualClock) -> None:
-    """A guess at data whose schema had not been shown is not acted on because it is shown by now."""
-    await _killed_while_asked(path, clock, [publish("room399.fetch", shelf="guess")], "the books of room 7")
+async def test_a_refused_guess_stays_refused_though_its_schema_is_shown_by_now(path: Path, clock: VirtualClock) -> None:
+    """A guess at the data of an unseen schema is not carried out because the schema is shown by now."""
+    await _kill_while_asking(path, clock, [publish("room399.fetch", shelf="guess")], "the books of room 7")
     second = planner([publish("room399.fetch", shelf="B"), complete({"kept": True})], offer_tokens=100_000)
     async with open_platform(path, clock) as again:
         await again.start(second, library())
         await clock.advance(600)
-        (asked,) = await requested(again, "room399.fetch")
+        (asked,) = await wait_for_requests(again, "room399.fetch")
         assert asked.data == {"shelf": "B"}
         first = second.reasoner.questions[0]  # type: ignore[union-attr]
         assert "had not been shown to you" in first.messages[-1].content
 
 
-async def test_what_was_accepted_is_not_asked_again_because_other_events_are_likelier_by_now(
+async def test_an_accepted_decision_is_not_asked_again_though_other_events_are_likelier(
     path: Path, clock: VirtualClock
 ) -> None:
     decided = asyncio.Event()
@@ -192,9 +190,9 @@ async def test_what_was_accepted_is_not_asked_again_because_other_events_are_lik
 
     platform = open_platform(path, clock)
     await platform.__aenter__()
-    await order(platform, deciding([publish("lamp.dim", shelf="A")], hang=True), library(), wish=wish)
+    await order(platform, deciding([publish("torch.dim", shelf="A")], hang=True), library(), wish=wish)
     await decided.wait()
-    await killed(platform)
+    await kill_platform(platform)
     crowd = [Tool(f"crowd-{n}") for n in range(60)]
     for number, tool in enumerate(crowd):
         name = f"light.hall.dim.{number}"
@@ -203,7 +201,7 @@ async def test_what_was_accepted_is_not_asked_again_because_other_events_are_lik
     async with open_platform(path, clock) as again:
         await again.start(second, library(), *crowd)
         await clock.advance(600)
-        await requested(again, "lamp.dim")
+        await wait_for_requests(again, "torch.dim")
         questions = second.reasoner.questions  # type: ignore[union-attr]
         assert not any("The goal came." in question.messages[1].content for question in questions)
 

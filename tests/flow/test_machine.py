@@ -1,11 +1,11 @@
-"""The state machine of the seeds in all its ways: what an event leads to, and what happens when nothing does."""
+"""The state machine of the seeds in all its ways: its transitions by events, and its stops without one."""
 
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, killed, open_platform, order, payments, published, pursue, the_wait, until
+from kit import PATIENCE, kill_platform, open_platform, order, payments, published_events, pursue, the_wait, until
 from machines import ANALYZE, CLARIFIED, FOUND, GOAL, SEARCH, Web, analyst, requests_for, research, researcher, state
 
 from soorma_ai import (
@@ -27,7 +27,7 @@ from soorma_ai.testing.clock import VirtualClock
 TOPIC = {"topic": "owls"}
 
 
-async def test_a_search_that_finds_something_is_analyzed_and_done(platform: Platform) -> None:
+async def test_a_search_with_results_is_analyzed_and_done(platform: Platform) -> None:
     web = Web("found")
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst(), session_id="s-1")
     result = await plan.result(timeout=PATIENCE)
@@ -38,18 +38,18 @@ async def test_a_search_that_finds_something_is_analyzed_and_done(platform: Plat
     assert (await platform.plan(plan.plan_id)).usage.actions == 2
 
 
-async def test_a_search_that_fails_twice_fails_the_plan_and_the_caller_is_told_why(platform: Platform) -> None:
+async def test_a_search_failing_twice_fails_the_plan_with_its_reason_for_the_caller(platform: Platform) -> None:
     web = Web("failed", "failed")
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst())
     with pytest.raises(PlanFailed, match="failed: the network is down"):
         await plan.result(timeout=PATIENCE)
     assert web.asked == [{"query": "owls"}, {"query": "owls", "broad": True}]
-    (reply,) = [e for e in await published(platform, topic="action-results") if e.source == "researcher"]
+    (reply,) = [e for e in await published_events(platform, topic="action-results") if e.source == "researcher"]
     assert reply.data["success"] is False
 
 
 @pytest.mark.parametrize("way", ["answer", "event"])
-async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform, way: str) -> None:
+async def test_a_search_without_results_asks_the_user_and_searches_again(platform: Platform, way: str) -> None:
     web = Web("no_results", "found")
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst())
     question = await the_wait(platform)
@@ -61,7 +61,7 @@ async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform
     if way == "answer":
         assert await platform.answer(question.wait_id, said) == "accepted"
     else:
-        (goal,) = [e for e in await published(platform) if e.type == GOAL]
+        (goal,) = [e for e in await published_events(platform) if e.type == GOAL]
         await platform.publish("notification-events", CLARIFIED, said, correlation_id=goal.correlation_id or goal.id)
     result = await plan.result(timeout=PATIENCE)
     assert result["ask_user"] == said
@@ -86,7 +86,7 @@ PAYING = {
 
 
 @pytest.mark.parametrize(("approved", "result"), [(True, {"paid": 9}), (False, {"paid": 0})])
-async def test_a_gate_holds_what_a_state_asks_if_its_receiver_would_take_it(
+async def test_a_gate_holds_a_states_request_if_its_data_fits_the_receiver(
     platform: Platform, approved: bool, result: Any
 ) -> None:
     charged: list[Any] = []
@@ -116,16 +116,16 @@ async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: Virt
     await platform.__aenter__()
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, stopped)
     await asyncio.wait_for(reached.wait(), PATIENCE)
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as second:
         await second.start(researcher(research()), Web(), analyst())
         result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
         assert result["analyzing"] == {"summary": "short"}
-        assert len(requests_for(await published(second), SEARCH)) == 1
-        assert len(requests_for(await published(second), ANALYZE)) == 1
+        assert len(requests_for(await published_events(second), SEARCH)) == 1
+        assert len(requests_for(await published_events(second), ANALYZE)) == 1
 
 
-async def test_a_reply_that_comes_twice_moves_the_plan_once(platform: Platform) -> None:
+async def test_a_reply_received_twice_moves_the_plan_once(platform: Platform) -> None:
     twice = Agent("web")
 
     @twice.on_event(SEARCH, topic="action-requests")
@@ -184,14 +184,14 @@ async def test_a_circle_of_states_ends_at_the_limit_of_repeats(platform: Platfor
     assert len(web.asked) == 4, "the first, after the goal, and three after the same failure"
 
 
-async def test_a_machine_that_cannot_run_fails_its_plan_with_every_fault(platform: Platform) -> None:
+async def test_an_invalid_machine_fails_its_plan_with_every_fault(platform: Platform) -> None:
     machine = research(done=state("done", default_next="nowhere"))
     await platform.start(researcher(machine), Web(), analyst())
     with pytest.raises(PlanFailed, match="'done' leads to 'nowhere', which is no state"):
         await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
 
 
-async def test_a_planner_that_does_not_know_how_to_begin_does_not_start(platform: Platform) -> None:
+async def test_a_planner_without_a_beginning_for_its_goal_does_not_start(platform: Platform) -> None:
     with pytest.raises(ConfigError, match="does not know how to begin research"):
         await platform.start(Planner("idle", goals=[GOAL]))
 
@@ -221,7 +221,7 @@ async def test_a_handler_of_transitions_owns_every_step(platform: Platform, unpa
     ]
 
 
-async def test_no_step_is_made_past_a_state_whose_answer_has_not_come(platform: Platform) -> None:
+async def test_no_step_is_made_past_a_state_with_an_open_request(platform: Platform) -> None:
     planner, seen, steps = Planner("researcher"), list[Any](), list[str]()
     machine = {
         "start": {"action": {"event_type": SEARCH, "response_event": FOUND}, "default_next": "second"},
@@ -273,7 +273,7 @@ async def test_a_dispatched_request_is_the_plans_first(platform: Platform) -> No
 
 
 @pytest.mark.parametrize("about", ["another.event", FOUND])
-async def test_only_what_a_question_waits_for_ends_it(platform: Platform, about: str) -> None:
+async def test_only_the_awaited_event_ends_a_question(platform: Platform, about: str) -> None:
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), Web("no_results", "found"), analyst())
     question = await the_wait(platform)
     for key in (question.wait_id, plan.plan_id):

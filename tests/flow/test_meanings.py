@@ -1,4 +1,4 @@
-"""What an embedder is asked, and that nothing depends on it."""
+"""Semantic search: each text is embedded once, and words replace an absent embedder."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def paint(*colours: str) -> list[EventDefinition]:
     return [EventDefinition(event_name=f"paint.{n}", description=colour) for n, colour in enumerate(colours)]
 
 
-async def test_each_text_is_embedded_once_for_as_long_as_it_stays_as_it_is() -> None:
+async def test_each_text_is_embedded_once_while_it_is_unchanged() -> None:
     embedder = ByColour()
     meanings = SemanticSearch(embedder)
     walls = paint("red", "green", "blue")
@@ -54,7 +54,7 @@ async def test_many_events_are_embedded_in_parts() -> None:
     assert len(embedder.embedded) == 301
 
 
-async def test_while_the_embedder_is_away_words_have_to_do() -> None:
+async def test_words_are_compared_while_the_embedder_is_away() -> None:
     embedder = ByColour()
     meanings = SemanticSearch(embedder)
     embedder.fault = ModelUnavailable("away")
@@ -64,7 +64,7 @@ async def test_while_the_embedder_is_away_words_have_to_do() -> None:
 
 
 @pytest.mark.parametrize("wrong", [[[1.0]] * 2, [["a", "b", "c", "d"]], [[0.0] * 4], [None], None, 7])
-async def test_what_does_not_compare_is_told_once_and_words_have_to_do(
+async def test_an_invalid_vector_is_logged_once_and_words_are_compared(
     wrong: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     embedder = ByColour()
@@ -78,7 +78,7 @@ async def test_what_does_not_compare_is_told_once_and_words_have_to_do(
     assert await meanings.rank(paint("red"), "red", 1, VirtualClock()) == ["paint.0"]
 
 
-async def test_where_the_length_of_vectors_changes_all_texts_are_embedded_anew() -> None:
+async def test_all_texts_are_embedded_anew_when_the_length_of_vectors_changes() -> None:
     embedder = ByColour()
     meanings = SemanticSearch(embedder)
     await meanings.rank(paint("red"), "red", 1, VirtualClock())
@@ -87,14 +87,14 @@ async def test_where_the_length_of_vectors_changes_all_texts_are_embedded_anew()
     assert await meanings.rank(paint("red"), "blue", 1, VirtualClock()) == ["paint.0"]
 
 
-async def test_of_an_endless_query_the_beginning_is_asked() -> None:
+async def test_only_the_beginning_of_an_endless_query_is_embedded() -> None:
     embedder = ByColour()
     await SemanticSearch(embedder).rank(paint("red"), "red " * 99_999, 1, VirtualClock())
     assert max(map(len, embedder.embedded)) == QUERY_CHARS
 
 
 @pytest.mark.parametrize("query", ["", "  "])
-async def test_nothing_is_asked_for_nothing(query: str) -> None:
+async def test_a_query_without_words_is_not_embedded(query: str) -> None:
     embedder = ByColour()
     assert await SemanticSearch(embedder).rank(paint("red"), query, 1, VirtualClock()) == []
     assert await SemanticSearch(embedder).rank([], "red", 1, VirtualClock()) == []

@@ -1,11 +1,11 @@
-"""Working memory: what handlers remember for their plan, and that nothing of it is lost or seen by others."""
+"""Working memory of plans: its values are not lost, and others do not see them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, order, planner, published, pursue, stock, until
+from kit import PATIENCE, as_time_passes, order, planner, published_events, pursue, stock, until, wait_for_end
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -27,7 +27,7 @@ from soorma_ai.testing.scripted import complete, publish
 Work = Callable[[InvocationContext, PlatformContext], Awaitable[Any]]
 
 
-def asked(work: Work, event_type: str = "work.requested", name: str = "hands") -> Tool:
+def tool_of(work: Work, event_type: str = "work.requested", name: str = "hands") -> Tool:
     tool = Tool(name)
 
     @tool.on_invoke(event_type)
@@ -37,8 +37,8 @@ def asked(work: Work, event_type: str = "work.requested", name: str = "hands") -
     return tool
 
 
-def fanning(count: int) -> ChoreographyPlanner:
-    """Asks for all at once, and completes when the last has answered."""
+def fan_out_planner(count: int) -> ChoreographyPlanner:
+    """A planner: asks for all at once, and completes at the last answer."""
     minds = planner([], goals=[])
 
     @minds.on_goal("order.received")
@@ -58,8 +58,8 @@ def fanning(count: int) -> ChoreographyPlanner:
 
 
 async def run(platform: Platform, work: Work, count: int = 1) -> tuple[str, Any]:
-    plan = await order(platform, fanning(count), asked(work))
-    found = await ended(platform, plan.plan_id)
+    plan = await order(platform, fan_out_planner(count), tool_of(work))
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     replied = [step for step in found.steps if step.kind == "replied"]
     return plan.plan_id, [step.data["got"] for step in replied]
@@ -84,7 +84,9 @@ async def test_ten_increments_at_once_make_ten_without_a_conflict(platform: Plat
     assert await platform.memory.keys(plan_id) == ["count", "replies", "seen"]
 
 
-async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_handler_runs_again_when_another_stores_the_value_it_read(
+    platform: Platform, clock: VirtualClock
+) -> None:
     attempts: list[int] = []
     together = asyncio.Event()
 
@@ -108,7 +110,7 @@ async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Pla
     assert len(attempts) > 15, "far more often than a delivery that fails is handed over"
 
 
-async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platform: Platform) -> None:
+async def test_a_handler_sees_its_changes_at_once_and_others_see_them_after_its_commit(platform: Platform) -> None:
     seen: list[Any] = []
 
     async def work(request: InvocationContext, context: PlatformContext) -> None:
@@ -134,7 +136,7 @@ async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platfo
     assert await platform.memory.retrieve("list", plan_id) == [1, 2]
 
 
-async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) -> None:
+async def test_no_call_finds_a_plan_of_another_tenant(platform: Platform) -> None:
     told: list[str] = []
 
     async def work(request: InvocationContext, context: PlatformContext) -> None:
@@ -157,7 +159,7 @@ async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) 
 
     plan_id, _ = await run(platform, lambda request, context: context.memory.store("k", "ours"))
     other = platform.as_user(tenant_id="other", user_id="eve")
-    await platform.start(asked(work, "spying.requested", "spy"))
+    await platform.start(tool_of(work, "spying.requested", "spy"))
     reply = await other.request("spying.requested", {"plan_id": plan_id}, timeout=PATIENCE)
     assert reply["success"] is True, reply
     assert len(told) == 6
@@ -207,7 +209,7 @@ def clerk(look: Callable[[TaskContext, PlatformContext], Awaitable[None]]) -> Wo
     return worker
 
 
-async def test_a_task_is_found_by_its_id_and_by_what_it_asked(platform: Platform) -> None:
+async def test_a_task_is_found_by_its_id_and_by_its_sub_tasks(platform: Platform) -> None:
     seen: list[Any] = []
 
     async def look(task: TaskContext, context: PlatformContext) -> None:
@@ -233,9 +235,9 @@ async def test_a_task_is_found_by_its_id_and_by_what_it_asked(platform: Platform
         plan = await context.memory.get_plan_by_correlation(request.request_id)
         assert plan is not None and plan["plan_id"] == context.handling.event.plan_id
 
-    await platform.start(planner([publish("task.requested", x=1), complete({})]), clerk(look), asked(work))
+    await platform.start(planner([publish("task.requested", x=1), complete({})]), clerk(look), tool_of(work))
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data == {"state": {"looked": 2}}
     begun, stored, resumed = seen
@@ -259,13 +261,13 @@ async def test_a_task_of_another_tenant_is_not_found(platform: Platform) -> None
         found.append(await context.memory.get_task_context(task_id))
         found.append(await context.memory.get_task_by_subtask(sub_task.sub_task_id))
 
-    await platform.start(asked(work, "look.requested"))
+    await platform.start(tool_of(work, "look.requested"))
     for client in (platform, platform.as_user(tenant_id="other", user_id="eve")):
         await client.request("look.requested", {}, timeout=PATIENCE)
     assert [one is None for one in found] == [False, False, True, True]
 
 
-async def test_a_plan_is_found_by_what_it_asked_and_by_its_goal(platform: Platform) -> None:
+async def test_a_plan_is_found_by_its_requests_and_by_its_goal(platform: Platform) -> None:
     seen: list[Any] = []
     minds = planner([], goals=[])
 
@@ -297,8 +299,8 @@ async def test_a_plan_is_found_by_what_it_asked_and_by_its_goal(platform: Platfo
         seen.append([one.plan_id for one in await context.memory.list_plans("active", "s-1")])
         return "ok"
 
-    plan = await pursue(platform, "order.received", {"a": 1}, minds, asked(work), session_id="s-1")
-    await until(platform, lambda: published(platform, topic="action-results"))
+    plan = await pursue(platform, "order.received", {"a": 1}, minds, tool_of(work), session_id="s-1")
+    await until(platform, lambda: published_events(platform, topic="action-results"))
     begun, running, listed = seen
     assert begun["plan_id"] == running["plan_id"] == plan.plan_id and listed == [plan.plan_id]
     assert (running["status"], running["goal_data"]) == ("running", {"a": 1})

@@ -1,4 +1,4 @@
-"""What the page about memory shows works as it is written there."""
+"""The programs of the page about memory work as written."""
 
 import re
 from pathlib import Path
@@ -15,18 +15,18 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
-def named() -> dict[str, Any]:
-    """What the page's programs define."""
+def page_names() -> dict[str, Any]:
+    """The names defined by the page's programs."""
     found: dict[str, Any] = {}
     for block in BLOCKS:
         exec(compile(block, "memory.md", "exec"), found)
     return found
 
 
-async def test_the_worker_of_the_page_keeps_and_finds(platform: Platform, named: dict[str, Any]) -> None:
+async def test_the_worker_of_the_page_keeps_and_finds(platform: Platform, page_names: dict[str, Any]) -> None:
     await platform.memory.store_knowledge("Refunds take 14 days.", tags=["policy"], shared=True)
     await platform.memory.store_skill("polite", "Say please.", when_to_use="refunds", shared=True)
-    await platform.start(named["desk"])
+    await platform.start(page_names["desk"])
     reply = await platform.request("question.asked", {"text": "how long does a refund take?"}, timeout=PATIENCE)
     assert reply["result"] == {"rules": ["Say please."], "known": ["Refunds take 14 days."]}
     assert [memo.title for memo in await platform.memory.get_recent_history("desk")] == ["user"]
@@ -34,13 +34,13 @@ async def test_the_worker_of_the_page_keeps_and_finds(platform: Platform, named:
     assert kept is not None and kept.expires_at is not None
 
 
-async def test_the_embedder_and_the_planner_of_the_page_are_made(named: dict[str, Any]) -> None:
-    assert await named["ByFunction"]("one", named["embed"]).embed(["tee"]) == [[3.0, 2.0, 1.0]]
-    assert await named["ByFunction"]("two", lambda texts: [[1.0]] * len(texts)).embed(["a", "b"]) == [[1.0], [1.0]]
-    assert named["orders"].settings.recall.args[0].tokens == 800
+async def test_the_embedder_and_the_planner_of_the_page_are_made(page_names: dict[str, Any]) -> None:
+    assert await page_names["ByFunction"]("one", page_names["embed"]).embed(["tee"]) == [[3.0, 2.0, 1.0]]
+    assert await page_names["ByFunction"]("two", lambda texts: [[1.0]] * len(texts)).embed(["a", "b"]) == [[1.0], [1.0]]
+    assert page_names["orders"].settings.recall.args[0].tokens == 800
 
 
-def test_the_page_names_every_call_and_the_command_says_what_stays() -> None:
+def test_the_page_names_every_call_and_the_command_names_the_data_it_keeps() -> None:
     from soorma_ai.features.knowledge.service import PersonMemos
 
     for name in vars(PersonMemos):

@@ -1,4 +1,4 @@
-"""What a model does not take is in the store for a day: the next process does not ask in vain, and doctor names it."""
+"""Forms refused by a model are in the store for a day: the next process does not ask in vain, and doctor names them."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ def forms_of(platform: Platform) -> StoredForms:
     return StoredForms(platform.services.store, platform.services.clock)
 
 
-async def test_what_one_process_has_learned_the_next_one_knows_for_a_day(path: Path, clock: VirtualClock) -> None:
+async def test_forms_learned_by_one_process_are_known_to_the_next_for_a_day(path: Path, clock: VirtualClock) -> None:
     async with open_platform(path, clock) as platform:
         await forms_of(platform).keep("openai/next", KNOWN)
         await forms_of(platform).keep("openai/last", {"refused": {}, "room": None})
@@ -30,7 +30,7 @@ async def test_what_one_process_has_learned_the_next_one_knows_for_a_day(path: P
         assert await forms_of(platform).load() == {}
 
 
-async def test_what_is_learned_again_counts_for_another_day(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_form_learned_again_counts_for_another_day(platform: Platform, clock: VirtualClock) -> None:
     await forms_of(platform).keep("openai/next", KNOWN)
     await clock.advance(KEPT_FOR - timedelta(hours=1))
     await forms_of(platform).keep("openai/next", {**KNOWN, "room": None})

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from kit import PATIENCE, ended, planner
+from kit import PATIENCE, planner, wait_for_end
 from pydantic import BaseModel, Field
 
 from soorma_ai import Approval, Held, InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
@@ -66,7 +66,7 @@ async def test_a_float_in_the_place_of_money_is_refused_with_the_cure(platform: 
         await platform.request("payment.charge.requested", {"amount": 900.5}, timeout=PATIENCE)
 
 
-async def test_a_model_that_decides_a_float_is_asked_again_and_told_the_cure(platform: Platform) -> None:
+async def test_a_decision_with_a_float_is_asked_again_with_the_cure(platform: Platform) -> None:
     charged: list[Decimal] = []
     script = [publish("payment.charge.requested", amount=amount) for amount in (900.5, "900.50")]
     orders = planner([*script, complete()])
@@ -74,5 +74,5 @@ async def test_a_model_that_decides_a_float_is_asked_again_and_told_the_cure(pla
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=PATIENCE)
     assert charged == [Decimal("900.50")]
-    plan_view = await ended(platform, plan.plan_id)
+    plan_view = await wait_for_end(platform, plan.plan_id)
     assert "a decimal is wanted" in plan_view.decisions[0].refusal

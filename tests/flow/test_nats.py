@@ -1,4 +1,4 @@
-"""Over a broker: what it cannot carry is told, its death is a pause, and a killed process leaves all as it was."""
+"""Over a broker: too large messages are refused, its death is a pause, and a kill loses and doubles nothing."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from kit import PATIENCE, ended, events, is_idle, payments, planner, served_meanwhile, stock, the_wait, until
+from kit import PATIENCE, events, is_idle, payments, planner, served_meanwhile, stock, the_wait, until, wait_for_end
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
@@ -38,14 +38,14 @@ def url(nats_server: NatsServer) -> str:
 
 @pytest.fixture
 async def raw(url: str) -> AsyncIterator[Client]:
-    """A client of somebody else."""
+    """A foreign client of NATS."""
     client = Client()
     await client.connect(url.rpartition("/")[0])
     yield client
     await client.close()
 
 
-async def test_a_request_too_large_for_the_bus_is_answered_so_and_holds_up_no_other(path: Path, url: str) -> None:
+async def test_a_request_too_large_for_the_bus_gets_an_error_and_holds_up_no_other(path: Path, url: str) -> None:
     async with Platform(f"sqlite:///{path}", url) as platform:
         await platform.start(stock())
         large = await platform.request("inventory.reserve.requested", {"order_id": "x" * 1_100_000})
@@ -67,7 +67,7 @@ async def test_the_death_of_the_server_under_load_is_a_pause(path: Path, tmp_pat
             await plans.pop().result(timeout=PATIENCE)
             server.kill()
             server.start()
-        found = [await ended(platform, plan.plan_id) for plan in plans]
+        found = [await wait_for_end(platform, plan.plan_id) for plan in plans]
         assert {plan.status for plan in found} == {"completed"}
         happened = await events(platform)
     server.stop()
@@ -76,7 +76,7 @@ async def test_the_death_of_the_server_under_load_is_a_pause(path: Path, tmp_pat
 
 
 async def test_no_tenant_can_use_up_an_id_of_another(path: Path, url: str, raw: Client) -> None:
-    """A client of another tenant knows the key under which a goal is going to be submitted, and is there first."""
+    """A client of another tenant knows the key of a coming goal, and is there first."""
     namespace, to_come = url.rpartition("/")[2], derived_id("client", "acme", "ann", "order.received", "order-1")
     async with Platform(f"sqlite:///{path}", url) as platform:
         await platform.start(planner([complete({"ok": True})]), stock())
@@ -102,7 +102,7 @@ async def test_no_tenant_can_use_up_an_id_of_another(path: Path, url: str, raw: 
 
 
 @pytest.mark.parametrize("amount", [5, "much"])
-async def test_a_request_of_another_program_is_checked_and_held_for_a_person_as_anybodys(
+async def test_a_request_of_another_program_is_checked_and_held_for_a_person_like_any_other(
     path: Path, url: str, raw: Client, amount: object
 ) -> None:
     async with Platform(f"sqlite:///{path}", url) as platform:
@@ -184,9 +184,7 @@ async def replies_to(platform: Platform, correlation_id: str) -> list[EventEnvel
     ]
 
 
-async def test_a_user_who_was_forgotten_is_not_brought_back_by_a_copy_that_comes_late(
-    path: Path, url: str, raw: Client
-) -> None:
+async def test_a_late_copy_does_not_bring_back_a_forgotten_user(path: Path, url: str, raw: Client) -> None:
     sent = asyncio.Queue[Msg]()
     await raw.subscribe(f"{url.rpartition('/')[2]}.*.*.business-facts.>", cb=sent.put)
     async with Platform(f"sqlite:///{path}", url) as platform:
@@ -197,7 +195,7 @@ async def test_a_user_who_was_forgotten_is_not_brought_back_by_a_copy_that_comes
             copy = await sent.get()
         await until(platform, lambda: is_idle(platform))
         assert (await platform.forget("ann")).is_done
-        # As one is that the server held for longer than it knows what was sent twice.
+        # Like a copy held by the server for longer than its window of duplicates.
         named = {"Nats-Msg-Id": "1." + (copy.headers or {})["Nats-Msg-Id"].partition(".")[2]}
         await JetStreamContext(raw).publish(copy.subject, copy.data, headers=named)
         await ben.request("inventory.reserve.requested", {"order_id": "B"})
@@ -209,9 +207,7 @@ def reserve_then_complete(question: ModelQuestion) -> JsonObject:
     return publish("inventory.reserve.requested", order_id="A") if came else complete({"ok": True})
 
 
-def test_a_process_killed_between_the_commit_and_the_acknowledgement_leaves_nothing_lost_or_doubled(
-    url: str, tmp_path: Path
-) -> None:
+def test_a_kill_between_commit_and_acknowledgement_leaves_nothing_lost_or_doubled(url: str, tmp_path: Path) -> None:
     first = life(PROGRAM, tmp_path, url, "committed", "2")
     assert first.returncode == -signal.SIGKILL, first.stderr
     second = life(PROGRAM, tmp_path, url, "never", "0")
@@ -221,10 +217,10 @@ def test_a_process_killed_between_the_commit_and_the_acknowledgement_leaves_noth
 
 
 @pytest.mark.parametrize("bug", ["no bug", "bug"])
-def test_what_others_told_is_lost_only_where_a_planted_bug_acknowledges_before_the_row_is_there(
+def test_facts_of_others_are_lost_only_by_a_planted_acknowledgement_before_their_row(
     url: str, tmp_path: Path, bug: str
 ) -> None:
-    """What a store has sent itself would be sent again out of its outbox; what came from others stands nowhere else."""
+    """A store's own events would be sent again out of its outbox; facts of others have no second place."""
     first = life(WITNESS, tmp_path, url, "first", bug)
     assert first.returncode == -signal.SIGKILL, first.stderr
     second = life(WITNESS, tmp_path, url, "later", bug)

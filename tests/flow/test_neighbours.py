@@ -1,4 +1,4 @@
-"""Two stores on one NATS and one namespace work together: what the agents of one ask, those of the other do."""
+"""Two stores on one NATS and one namespace work together: the agents of one carry out requests of the other."""
 
 import asyncio
 import json
@@ -94,7 +94,7 @@ def asks(event_type: str, **data: Any) -> list[JsonObject]:
     return [publish(event_type, **data), complete({"ok": True})]
 
 
-async def test_a_plan_is_offered_what_another_store_takes_and_is_answered(pair: Pair) -> None:
+async def test_a_plan_is_offered_the_events_of_another_store_and_is_answered(pair: Pair) -> None:
     """It waits for an offer first; no answer of the tool's is lost or doubled on its way home."""
     await pair.home.start(planner(asks(RESERVE, order_id="A")))
     plan = await pair.home.submit("order.received", {"number": 1})
@@ -104,7 +104,7 @@ async def test_a_plan_is_offered_what_another_store_takes_and_is_answered(pair: 
     assert counted[RESERVE, "orders"] == counted[f"{RESERVE}.completed", "stock"] == 1
 
 
-async def test_a_worker_elsewhere_does_what_a_plan_asks_after_a_person_there_has_approved(pair: Pair) -> None:
+async def test_a_worker_of_another_store_does_a_plans_request_after_an_approval_there(pair: Pair) -> None:
     worker, done = Worker("tills"), list[Any]()
 
     @worker.on_task(CHARGE, approval=Approval())
@@ -124,7 +124,7 @@ async def test_a_worker_elsewhere_does_what_a_plan_asks_after_a_person_there_has
     assert done == [("acme", "ann", 5)]
 
 
-async def test_a_client_here_is_answered_by_a_tool_there_and_no_log_calls_that_untaken(
+async def test_a_client_is_answered_by_a_tool_of_another_store_without_a_warning(
     pair: Pair, caplog: pytest.LogCaptureFixture
 ) -> None:
     await pair.there.start(payments())
@@ -135,7 +135,7 @@ async def test_a_client_here_is_answered_by_a_tool_there_and_no_log_calls_that_u
     assert "event_not_taken" not in caplog.text
 
 
-async def test_an_agent_that_leaves_there_leaves_here(pair: Pair) -> None:
+async def test_an_agent_that_leaves_its_store_leaves_the_other_too(pair: Pair) -> None:
     await pair.home.start(planner(asks(RESERVE, order_id="A")))
     await pair.there.start(stock())
     await pair.know("stock")
@@ -147,7 +147,7 @@ async def is_gone(platform: Platform, agent: str) -> bool:
     return not await is_offered(platform, agent)
 
 
-async def test_a_name_that_an_agent_has_here_is_refused_to_one_there(
+async def test_a_name_of_an_agent_here_is_refused_to_an_agent_of_another_store(
     pair: Pair, caplog: pytest.LogCaptureFixture
 ) -> None:
     await pair.home.start(stock())
@@ -160,7 +160,7 @@ async def test_a_name_that_an_agent_has_here_is_refused_to_one_there(
 
 
 @pytest.mark.parametrize("bug", ["no bug", "bug"])
-async def test_a_reply_of_a_store_that_was_not_asked_counts_only_where_a_planted_bug_believes_it(
+async def test_a_reply_of_an_unasked_store_counts_only_with_a_planted_bug(
     pair: Pair, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, bug: str
 ) -> None:
     if bug == "bug":
@@ -210,7 +210,7 @@ async def test_a_reply_of_a_store_that_was_not_asked_counts_only_where_a_planted
 
 
 def believe(find: Callable[..., tuple[Expectation, bool] | None], *given: Any) -> tuple[Expectation, bool] | None:
-    """Believe everybody."""
+    """Believe every store."""
     found = find(*given)
     return (found[0], True) if found else None
 
@@ -222,15 +222,15 @@ def end_at_the_ack_of_the_broker(*_: object) -> None: ...
 
 
 async def test_nothing_is_lost_or_doubled_when_nats_loses_its_data(tmp_path: Path) -> None:
-    """A sample of what `make neighbours` does."""
+    """A sample of `make neighbours`."""
     found = await storm(tmp_path, requests=40, kills=2, seed=1)
     assert (found.kills, found.faults, found.doubled, found.left) == (2, [], [], 0)
     assert {number for number in found.answered if number >= 0} == set(range(40))
 
 
 @dataclass
-class Parted:
-    """A store that asks one which is away, with the server between them."""
+class PartedStores:
+    """A store with a request to an absent one, with the server between them."""
 
     home: Platform
     plan: PlanHandle
@@ -243,7 +243,7 @@ class Parted:
         return in_mailboxes(self.home)
 
     async def is_sent(self) -> bool:
-        """Tell whether the server has what is in the mailbox."""
+        """Tell whether the server has the events of the mailbox."""
         (box,) = await self.home.services.store.part(MAIL).mailboxes()
         asked = [event.id for event in await events(self.home) if event.type == RESERVE]
         rest = [await self.home.services.store.queue.find_rest(box, one, CLOCK.now()) for one in asked]
@@ -251,7 +251,7 @@ class Parted:
 
 
 @pytest.fixture
-async def parted(tmp_path: Path) -> AsyncIterator[Parted]:
+async def parted_stores(tmp_path: Path) -> AsyncIterator[PartedStores]:
     """The other store has announced its agent, and was closed before a plan asked for it."""
     (tmp_path / "nats").mkdir()
     server = Server(tmp_path / "nats")
@@ -263,63 +263,67 @@ async def parted(tmp_path: Path) -> AsyncIterator[Parted]:
             await platform.start(stock())
             await until(home, lambda: is_offered(home, "stock"))
             store_id = await platform.services.store.name("there is one")
-            platform.services.presence.names = ()  # it says no goodbye, as one that is killed does not
+            platform.services.presence.names = ()  # no goodbye, as after a kill
         plan = await home.submit("order.received", {"number": 1})
-        yield Parted(home, plan, server, there, bus, store_id)
+        yield PartedStores(home, plan, server, there, bus, store_id)
     server.stop()
 
 
 @pytest.mark.parametrize("bug", ["no bug", "bug"])
-async def test_a_request_that_nats_took_and_lost_is_sent_again_unless_a_planted_bug_forgets_it(
-    parted: Parted, monkeypatch: pytest.MonkeyPatch, bug: str
+async def test_a_request_lost_by_nats_is_sent_again_unless_a_planted_bug_forgets_it(
+    parted_stores: PartedStores, monkeypatch: pytest.MonkeyPatch, bug: str
 ) -> None:
     if bug == "bug":
         monkeypatch.setattr(loop, "RetryAfter", end_at_the_ack_of_the_broker)
     told = "DONE" if bug == "bug" else "KEPT"
-    await until(parted.home, lambda: _has_left(parted, told))
-    parted.server.lose_everything()
-    assert await parted.count() == (bug == "no bug"), "it is lost without a word where nobody keeps it"
-    parted.server.start()
+    await until(parted_stores.home, lambda: _has_left(parted_stores, told))
+    parted_stores.server.lose_everything()
+    assert await parted_stores.count() == (bug == "no bug"), "with the bug it is lost without a word"
+    parted_stores.server.start()
     if bug == "no bug":
-        async with Platform(parted.there, parted.bus) as there:
+        async with Platform(parted_stores.there, parted_stores.bus) as there:
             await there.start(stock())
-            assert await parted.plan.result(timeout=LONG) == {"ok": True}
+            assert await parted_stores.plan.result(timeout=LONG) == {"ok": True}
             counted = Counter(event.type for event in await events(there))
             assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == 1
-        await until(parted.home, lambda: _is_empty(parted))
+        await until(parted_stores.home, lambda: _is_empty(parted_stores))
 
 
-async def _has_left(parted: Parted, told: str) -> bool:
-    if not any(event.type == RESERVE for event in await events(parted.home)):
+async def _has_left(parted_stores: PartedStores, told: str) -> bool:
+    if not any(event.type == RESERVE for event in await events(parted_stores.home)):
         return False
-    return await _is_empty(parted) if told == "DONE" else await parted.count() == 1 and await parted.is_sent()
+    return (
+        await _is_empty(parted_stores)
+        if told == "DONE"
+        else await parted_stores.count() == 1 and await parted_stores.is_sent()
+    )
 
 
-async def _is_empty(parted: Parted) -> bool:
-    return await parted.count() == 0
+async def _is_empty(parted_stores: PartedStores) -> bool:
+    return await parted_stores.count() == 0
 
 
-async def test_a_plan_is_told_that_a_silent_store_may_have_done_it_and_takes_the_late_answer(
-    parted: Parted, caplog: pytest.LogCaptureFixture
+async def test_a_request_to_a_silent_store_is_noted_as_unknown_and_takes_its_late_answer(
+    parted_stores: PartedStores, caplog: pytest.LogCaptureFixture
 ) -> None:
-    home = parted.home
-    await until(home, lambda: _has_left(parted, "KEPT"))
+    home = parted_stores.home
+    await until(home, lambda: _has_left(parted_stores, "KEPT"))
     (asked,) = await _requests(home)
-    timer = timer_of_silence(parted.store_id, asked.id)
-    notice = watch(Put(mailbox_of(parted.store_id), asked.id), asked, CLOCK.now()).timer
+    timer = timer_of_silence(parted_stores.store_id, asked.id)
+    notice = watch(Put(mailbox_of(parted_stores.store_id), asked.id), asked, CLOCK.now()).timer
     assert notice is not None
     # The five minutes are over.
     await home.services.store.queue.keep_timers(timer, [])
     await home.services.store.queue.keep_timers(timer, [replace(notice, due=CLOCK.now())])
     home.services.signals.timers.set()
     await until(home, lambda: _has_come(home, REQUEST_UNKNOWN))
-    told = await home.plan(parted.plan.plan_id)
+    told = await home.plan(parted_stores.plan.plan_id)
     assert [(one.kind, one.status) for one in told.expectations] == [("reply", "open")]
-    story = await home.trace(parted.plan.plan_id)
+    story = await home.trace(parted_stores.plan.plan_id)
     assert any(line.what == REQUEST_UNKNOWN for line in flatten(story.lines))
-    async with Platform(parted.there, parted.bus) as there:
+    async with Platform(parted_stores.there, parted_stores.bus) as there:
         await there.start(stock())
-        assert await parted.plan.result(timeout=LONG) == {"ok": True}
+        assert await parted_stores.plan.result(timeout=LONG) == {"ok": True}
     assert "request_unknown" in caplog.text
 
 
@@ -339,8 +343,8 @@ async def raw_client(bus: str) -> AsyncGenerator[Client]:
 
 
 async def all_is_read(platform: Platform, raw: Client, namespace: str, store_id: str) -> None:
-    """Return when a store has read all that was published for it. Facts are read before what other stores send with
-    them, so that two are needed."""
+    """Return when a store has read everything published for it. Facts are read before messages of other stores, so that
+    two are needed."""
     for type in ("it.happened", "it.happened.again"):
         fact = said_by("raw", type, "business-facts")
         await JetStreamContext(raw).publish(subject_of(namespace, store_id, fact), fact.to_json().encode())
@@ -353,26 +357,26 @@ def said_by(source: str, type: str, topic: str, **more: Any) -> EventEnvelope:
 
 
 @pytest.mark.parametrize("sender", ["mallory", "the store that was asked"])
-async def test_a_receipt_counts_only_from_the_store_that_was_asked(parted: Parted, sender: str) -> None:
-    home, is_asked = parted.home, sender != "mallory"
-    await until(home, lambda: _has_left(parted, "KEPT"))
+async def test_a_receipt_counts_only_from_the_asked_store(parted_stores: PartedStores, sender: str) -> None:
+    home, is_asked = parted_stores.home, sender != "mallory"
+    await until(home, lambda: _has_left(parted_stores, "KEPT"))
     (asked,) = await _requests(home)
     here = await home.services.store.name("there is one")
-    async with raw_client(parted.bus) as raw:
+    async with raw_client(parted_stores.bus) as raw:
         for data in ({"taken": [asked.id]}, {"refused": {asked.id: "no"}}, {"taken": asked.id}):
             said = said_by(SYSTEM, RECEIPT, "system-events", data=data)
-            subject = subject_between("shop", here, said, parted.store_id if is_asked else sender)
+            subject = subject_between("shop", here, said, parted_stores.store_id if is_asked else sender)
             await JetStreamContext(raw).publish(subject, said.to_json().encode())
         await all_is_read(home, raw, "shop", here)
-    assert await parted.count() == (0 if is_asked else 1)
+    assert await parted_stores.count() == (0 if is_asked else 1)
 
 
 async def _has_come(platform: Platform, type: str) -> bool:
     return any(event.type == type for event in await events(platform))
 
 
-async def test_a_request_that_was_refused_is_not_taken_when_it_comes_again(pair: Pair) -> None:
-    """The first copy comes after its deadline. A later one, whatever it says, is fenced off."""
+async def test_a_refused_request_is_not_taken_when_it_comes_again(pair: Pair) -> None:
+    """The first copy comes after its deadline. A later one is fenced off, with any content."""
     await pair.there.start(stock())
     there = await pair.there.services.store.name("there is one")
     receipts = asyncio.Queue[Receipt]()
@@ -396,23 +400,23 @@ async def test_a_request_that_was_refused_is_not_taken_when_it_comes_again(pair:
     assert await _requests(pair.there) == []
 
 
-async def test_a_request_that_another_store_refuses_is_answered_not_taken(parted: Parted) -> None:
-    home = parted.home
-    await until(home, lambda: _has_left(parted, "KEPT"))
+async def test_a_request_refused_by_another_store_is_answered_as_not_taken(parted_stores: PartedStores) -> None:
+    home = parted_stores.home
+    await until(home, lambda: _has_left(parted_stores, "KEPT"))
     (asked,) = await _requests(home)
     here = await home.services.store.name("there is one")
-    async with raw_client(parted.bus) as raw:
+    async with raw_client(parted_stores.bus) as raw:
         said = said_by(SYSTEM, RECEIPT, "system-events", data={"refused": {asked.id: "too late"}})
-        subject = subject_between("shop", here, said, parted.store_id)
+        subject = subject_between("shop", here, said, parted_stores.store_id)
         await JetStreamContext(raw).publish(subject, said.to_json().encode())
         await until(home, lambda: _has_come(home, f"{RESERVE}.completed"))
     (reply,) = [event for event in await events(home) if event.answers == asked.id]
     error: Any = reply.data["error"]
     assert (reply.source, error["code"]) == (SYSTEM, "not_taken")
-    assert await parted.count() == 0
+    assert await parted_stores.count() == 0
 
 
-async def test_no_other_program_and_no_other_store_publishes_what_only_the_platform_publishes(
+async def test_no_other_program_and_no_other_store_publishes_the_platforms_own_events(
     pair: Pair, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard, spy = list[Any](), Agent("spy")
@@ -429,7 +433,7 @@ async def test_no_other_program_and_no_other_store_publishes_what_only_the_platf
         for type, topic, source in product(sorted(PLATFORM_ONLY), EventTopic, ("evil", SYSTEM)):
             said = said_by(source, type, topic, data={"question": "Send me your password", "wait_id": "x"})
             subjects = [subject_of(namespace, here, said)]
-            if type != RECEIPT:  # of which a store may send its own
+            if type != RECEIPT:  # a store may send its own
                 subjects.append(subject_between(namespace, here, said, "mallory"))
             for subject in subjects:
                 await raw.publish(subject, said.to_json().encode())
@@ -449,7 +453,7 @@ PERMISSIONS = """
 """
 
 
-async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -> None:
+async def test_a_store_needs_only_the_documented_permissions(tmp_path: Path) -> None:
     there = f"sqlite:///{tmp_path / 'there.db'}"
     async with Platform(there, "local:") as platform:
         store_id = await platform.services.store.name(platform.services.clock.new_id())
@@ -473,7 +477,7 @@ async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -
     "point",
     [
         "handler",
-        "soorma_ai.features.federation.exchange:_take_request",  # stored, and nobody is told
+        "soorma_ai.features.federation.exchange:_take_request",  # stored, and not announced
         "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the reply
         "soorma_ai.features.federation.exchange:homes_of",  # the receipt for the reply has come, and is not noted
     ],
@@ -503,7 +507,7 @@ async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
     "point",
     [
         "soorma_ai.features.federation.store:SqlMail.claim_mail",  # taken, and not sent
-        "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the request, and nobody notes it
+        "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the request, and it is not noted
         "soorma_ai.features.federation.loop:_keep",  # it waits for its receipt
         "soorma_ai.features.federation.exchange:arrive",  # the reply is stored, and the request not ended
         "soorma_ai.features.federation.exchange:_end",  # it is ended, and NATS not told so
@@ -540,7 +544,7 @@ async def _has_no_mail(platform: Platform) -> bool:
 
 @contextmanager
 def ending(process: Process) -> Generator[None]:
-    """Kill the process when the block ends, however it ends."""
+    """Kill the process at the end of the block, with or without an error."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A plan that is dynamic: a handler lets the model decide its next step, and the step is checked like any other."""
+"""A dynamic plan: a handler lets the model decide its next step, and the step is checked like any other."""
 
 from typing import Any
 
@@ -24,8 +24,9 @@ RESERVE, CHARGE = "inventory.reserve.requested", "payment.charge.requested"
 RESERVES, CHARGES = publish(RESERVE, order_id="A1"), publish(CHARGE, amount=7)
 
 
-def dynamic(*script: Any, said: list[Any] | None = None, owns_steps: bool = False, **options: Any) -> Planner:
-    """`said` is what each call returned. With `owns_steps`, its handler lets the model decide every step."""
+def dynamic_planner(*script: Any, said: list[Any] | None = None, owns_steps: bool = False, **options: Any) -> Planner:
+    """A planner: `said` holds the results of its calls. With `owns_steps`, its handler lets the model decide every
+    step."""
     options.setdefault("reasoner", ScriptedReasoner(script))
     planner = Planner(options.pop("name", "orders"), **options)
     heard = [] if said is None else said
@@ -45,21 +46,21 @@ def dynamic(*script: Any, said: list[Any] | None = None, owns_steps: bool = Fals
     return planner
 
 
-def asked(planner: Planner, call: int = -1) -> str:
+def prompt_of(planner: Planner, call: int = -1) -> str:
     assert isinstance(planner.reasoner, ScriptedReasoner)
     return planner.reasoner.questions[call].messages[-1].content
 
 
 @pytest.mark.parametrize("owns_steps", [True, False], ids=["by its handler", "by itself"])
-async def test_a_plan_goes_on_by_what_the_model_decides_about_each_event(platform: Platform, owns_steps: bool) -> None:
+async def test_a_plan_goes_on_by_the_models_decision_about_each_event(platform: Platform, owns_steps: bool) -> None:
     said: list[Any] = []
-    minds = dynamic(RESERVES, CHARGES, complete({"paid": 7}), said=said, owns_steps=owns_steps)
+    minds = dynamic_planner(RESERVES, CHARGES, complete({"paid": 7}), said=said, owns_steps=owns_steps)
     plan = await pursue(platform, GOAL, {}, minds, stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     assert await types(platform) == [GOAL, RESERVE, CHARGE]
     assert said == ([RESERVE, CHARGE, None] if owns_steps else [RESERVE])
-    assert "Now: The goal came." in asked(minds, 0)
-    assert f"Now: {RESERVE} was answered." in asked(minds, 1)
+    assert "Now: The goal came." in prompt_of(minds, 0)
+    assert f"Now: {RESERVE} was answered." in prompt_of(minds, 1)
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 3
 
 
@@ -101,7 +102,9 @@ async def test_the_model_is_asked_where_no_state_leads_on(platform: Platform) ->
     ],
     ids=["several, one of them held", "one that is held", "delegate", "wait", "complete"],
 )
-async def test_it_returns_what_was_published(platform: Platform, step: Any, returned: str | None) -> None:
+async def test_reason_next_action_returns_the_type_of_the_published_event(
+    platform: Platform, step: Any, returned: str | None
+) -> None:
     said: list[Any] = []
     buyer = Planner("buyer", reasoner=ScriptedReasoner([wait("user.replied", "?")]), external_events=["user.replied"])
 
@@ -109,24 +112,24 @@ async def test_it_returns_what_was_published(platform: Platform, step: Any, retu
     async def buy(goal: GoalContext, context: PlatformContext) -> None:
         await buyer.reason_next_action(await PlanContext.create_from_goal(goal, context), goal, context)
 
-    minds = dynamic(step, complete({}), said=said, external_events=["user.replied"])
+    minds = dynamic_planner(step, complete({}), said=said, external_events=["user.replied"])
     await pursue(platform, GOAL, {}, minds, buyer, stock(), payments("always"))
     await until(platform, lambda: said)
     assert said == [returned]
 
 
-async def test_where_nobody_can_be_asked_the_plan_sleeps_and_goes_on_when_somebody_can(platform: Platform) -> None:
+async def test_a_plan_sleeps_while_no_agent_can_be_asked_and_goes_on_with_the_first(platform: Platform) -> None:
     said: list[Any] = []
-    plan = await pursue(platform, GOAL, {}, dynamic(RESERVES, complete({"ok": True}), said=said))
+    plan = await pursue(platform, GOAL, {}, dynamic_planner(RESERVES, complete({"ok": True}), said=said))
     await sleeps(platform, plan.plan_id)
     await platform.start(stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     assert said == [None]
 
 
-def hearing(*script: Any, **options: Any) -> Planner:
-    """Waits for a person, and lets the model decide when the budget is cut."""
-    minds = dynamic(wait("user.replied", "?"), *script, external_events=["user.replied"], **options)
+def hearing_planner(*script: Any, **options: Any) -> Planner:
+    """A planner: waits for a person, and lets the model decide at a cut of the budget."""
+    minds = dynamic_planner(wait("user.replied", "?"), *script, external_events=["user.replied"], **options)
 
     @minds.on_event("budget.cut", topic="business-facts")
     async def cut(event: EventContext, context: PlatformContext) -> None:
@@ -137,13 +140,13 @@ def hearing(*script: Any, **options: Any) -> Planner:
     return minds
 
 
-async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Platform) -> None:
-    minds = hearing(complete({"told": True}))
+async def test_the_prompt_names_an_event_of_another_owner_as_its_trigger(platform: Platform) -> None:
+    minds = hearing_planner(complete({"told": True}))
     plan = await pursue(platform, GOAL, {}, minds)
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     assert await plan.result(timeout=PATIENCE) == {"told": True}
-    assert "Now: budget.cut came." in asked(minds)
+    assert "Now: budget.cut came." in prompt_of(minds)
     assert await platform.waits() == []
 
 
@@ -155,10 +158,10 @@ async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Pla
         ([ModelRefused("I will not")], Limits(), "I will not"),
     ],
 )
-async def test_a_plan_that_cannot_go_on_after_an_event_of_another_owner_fails_and_its_caller_is_told(
+async def test_a_plan_unable_to_go_on_after_an_event_of_another_owner_fails_for_its_caller(
     platform: Platform, script: list[Any], limits: Limits, words: str
 ) -> None:
-    minds = hearing(*script, limits=limits)
+    minds = hearing_planner(*script, limits=limits)
     plan = await pursue(platform, GOAL, {}, minds)
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
@@ -167,7 +170,7 @@ async def test_a_plan_that_cannot_go_on_after_an_event_of_another_owner_fails_an
     assert await platform.waits() == []
 
 
-async def test_a_planner_without_a_model_says_so(platform: Platform) -> None:
-    await platform.start(dynamic(reasoner=None), stock())
+async def test_a_planner_without_a_model_fails_its_plan_with_the_cure(platform: Platform) -> None:
+    await platform.start(dynamic_planner(reasoner=None), stock())
     with pytest.raises(PlanFailed, match="planner orders cannot think: give reasoning_model="):
         await (await platform.submit(GOAL, {})).result(timeout=PATIENCE)

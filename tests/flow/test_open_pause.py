@@ -1,4 +1,4 @@
-"""A root plan that is paused waits for as long as it takes; nothing else does."""
+"""A paused root plan waits for as long as it takes; nothing else does."""
 
 import asyncio
 from datetime import timedelta
@@ -10,17 +10,17 @@ from kit import (
     PATIENCE,
     as_time_passes,
     happens,
-    held_for,
     is_idle,
+    pass_time,
     payments,
     planner,
     pursue,
-    requested,
     sleeps,
-    stepped,
     stock,
     the_wait,
     until,
+    wait_for_requests,
+    wait_for_step,
 )
 
 from soorma_ai import (
@@ -55,7 +55,7 @@ BUYING: Any = {
 
 
 def buyer(goal: str = "buy.wanted", name: str = "buyer") -> Planner:
-    """Pauses first; an event of the business resumes it."""
+    """A planner: pauses first; an event of the business resumes it."""
     planner = Planner(name, limits=Limits(deadline=timedelta(hours=2)))
 
     @planner.on_goal(goal)
@@ -88,7 +88,7 @@ async def test_a_paused_plan_outlives_its_deadline_and_gets_it_back(
         await platform.publish("business-facts", "plan.resumed", {"amount": 7}, correlation_id=plan.plan_id)
     else:
         await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
-    await stepped(platform, plan.plan_id, "parked")
+    await wait_for_step(platform, plan.plan_id, "parked")
     assert (await platform.plan(plan.plan_id)).deadline == begun + timedelta(hours=7)
     await platform.start(payments())
     assert await plan.result(timeout=PATIENCE) == {"amount": 7}
@@ -99,17 +99,15 @@ async def test_a_resumed_plan_ends_at_its_later_deadline(platform: Platform, clo
     question = await the_wait(platform)
     await clock.advance(10 * HOUR)
     await platform.answer(question.wait_id, {"amount": 7})
-    await stepped(platform, plan.plan_id, "parked")
+    await wait_for_step(platform, plan.plan_id, "parked")
     await clock.advance(2 * HOUR)
     await as_time_passes(clock, lambda: platform.plans(status="failed"))
     with pytest.raises(PlanFailed, match="deadline"):
         await plan.result(timeout=PATIENCE)
 
 
-async def test_a_snooze_in_a_pause_ends_before_the_deadline_that_returns(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    """It is measured by the time that is left, since the plan may resume at once."""
+async def test_a_snooze_in_a_pause_ends_before_the_returning_deadline(platform: Platform, clock: VirtualClock) -> None:
+    """It is measured by the time left, since the plan may resume at once."""
     asking = Planner("asking", limits=Limits(deadline=timedelta(hours=2)))
 
     @asking.on_goal("buy.wanted", state_machine=BUYING)
@@ -165,7 +163,9 @@ async def test_people_are_reminded_of_a_pause(platform: Platform, clock: Virtual
     assert reminded == [(question.wait_id, 1)]
 
 
-async def test_the_pause_of_a_child_ends_with_what_its_parent_gave_it(platform: Platform, clock: VirtualClock) -> None:
+async def test_the_pause_of_a_child_ends_with_the_deadline_of_its_parent(
+    platform: Platform, clock: VirtualClock
+) -> None:
     parent = planner([], limits=Limits(deadline=timedelta(hours=2)))
 
     @parent.on_goal("order.received")
@@ -184,8 +184,10 @@ async def test_the_pause_of_a_child_ends_with_what_its_parent_gave_it(platform: 
 
 
 @pytest.mark.parametrize("paused", [1, 5], ids=["short", "longer than the deadline"])
-async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock: VirtualClock, paused: float) -> None:
-    """A child, the task that it asked for, and the question of that task."""
+async def test_deadlines_capped_by_a_paused_plan_move_with_its_own(
+    platform: Platform, clock: VirtualClock, paused: float
+) -> None:
+    """A child, the child's task, and the question of the task."""
     worker = Worker("reviewer")
 
     @worker.on_task("review.requested")
@@ -239,7 +241,7 @@ async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["in line for its tool", "taken by nobody"])
-async def test_what_a_child_asked_for_waits_as_long_as_the_pause_of_its_root(
+async def test_the_request_of_a_child_waits_as_long_as_the_pause_of_its_root(
     platform: Platform, clock: VirtualClock, *, is_known: bool
 ) -> None:
     child = Planner("small")
@@ -279,12 +281,12 @@ async def test_what_a_child_asked_for_waits_as_long_as_the_pause_of_its_root(
 
 
 async def _has_asked(platform: Platform) -> bool:
-    """Tell whether the child waits for what it has asked for."""
+    """Tell whether the child waits for its request."""
     children = [one for one in await platform.plans() if one.agent == "small"]
     return bool(children) and bool((await platform.plan(children[0].plan_id)).expectations)
 
 
-async def test_no_agents_are_no_plan(platform: Platform) -> None:
+async def test_create_plan_without_agents_is_refused(platform: Platform) -> None:
     minds = Planner("minds", reasoner=ScriptedReasoner([]))
 
     @minds.on_goal("research.wanted")
@@ -299,7 +301,7 @@ async def test_no_agents_are_no_plan(platform: Platform) -> None:
         await plan.result(timeout=PATIENCE)
 
 
-async def test_custom_context_is_told_until_another_is_given(platform: Platform) -> None:
+async def test_custom_context_stays_in_the_prompt_until_another_is_given(platform: Platform) -> None:
     script = [publish("inventory.reserve.requested", order_id=order) for order in ("A1", "A2")]
     minds = planner([*script, complete()])
 
@@ -315,7 +317,7 @@ async def test_custom_context_is_told_until_another_is_given(platform: Platform)
     assert ["orders over 5000 need approval" in text for text in told] == [True, True, True]
 
 
-def waiting(*approvers: str) -> ChoreographyPlanner:
+def waiting_planner(*approvers: str) -> ChoreographyPlanner:
     minds = planner([complete({"granted": True})])
 
     @minds.on_goal("order.received")
@@ -333,7 +335,7 @@ def waiting(*approvers: str) -> ChoreographyPlanner:
 
 @pytest.mark.parametrize("under", ["plan_id", "correlation", "wait"])
 async def test_a_wait_of_the_authors_own_declares_its_event(platform: Platform, under: str) -> None:
-    plan = await pursue(platform, "order.received", {}, waiting(), stock())
+    plan = await pursue(platform, "order.received", {}, waiting_planner(), stock())
     question = await the_wait(platform)
     key = {"plan_id": None, "correlation": plan.plan_id, "wait": question.wait_id}[under]
     named = plan.plan_id if under == "plan_id" else None
@@ -349,7 +351,7 @@ async def test_a_wait_with_approvers_is_ended_by_an_answer_only(platform: Platfo
         await context.bus.announce("approval.granted", {}, correlation_id=event.data["plan"])
 
     await platform.start(agent)
-    plan = await pursue(platform, "order.received", {}, waiting("manager"))
+    plan = await pursue(platform, "order.received", {}, waiting_planner("manager"))
     question = await the_wait(platform)
     await platform.publish("business-facts", "approval.granted", {}, correlation_id=plan.plan_id)
     await platform.publish("system-events", "robot.begins", {"plan": plan.plan_id})
@@ -365,7 +367,7 @@ async def test_a_wait_with_approvers_is_ended_by_an_answer_only(platform: Platfo
     assert await plan.result(timeout=PATIENCE) == {"granted": True}
 
 
-async def test_a_models_wait_is_still_only_for_what_is_offered(platform: Platform) -> None:
+async def test_a_models_wait_is_only_for_an_offered_event(platform: Platform) -> None:
     from soorma_ai.testing.scripted import wait
 
     minds = planner([wait("approval.granted", message="Fine?")] * 3)
@@ -408,16 +410,16 @@ async def test_a_user_agent_answers_the_question_of_a_plan(platform: Platform) -
         name = event.data["response_event"]
         await context.bus.publish("notification-events", name, {}, correlation_id=event.correlation_id)
 
-    plan = await pursue(platform, "order.received", {}, user_agent, waiting())
+    plan = await pursue(platform, "order.received", {}, user_agent, waiting_planner())
     assert await plan.result(timeout=PATIENCE) == {"granted": True}
-    assert await requested(platform, "order.received")
+    assert await wait_for_requests(platform, "order.received")
 
 
 @pytest.mark.parametrize("begins", ["before the pause", "during it", "after it"])
-async def test_a_task_that_was_asked_for_before_a_pause_has_as_much_more_time(
+async def test_a_task_requested_before_a_pause_gets_the_time_of_the_pause(
     platform: Platform, clock: VirtualClock, begins: str
 ) -> None:
-    """Its parts are asked for later than the plan's first deadline."""
+    """Its parts are requested after the plan's first deadline."""
     seconds, begun, paused = 60.0, asyncio.Event(), asyncio.Event()
     worker = Worker("reviewer")
 
@@ -455,22 +457,22 @@ async def test_a_task_that_was_asked_for_before_a_pause_has_as_much_more_time(
         await platform.services.store.registry.register([agent.registration()], clock.now())
     await platform.start(root, *([worker] if begins == "before the pause" else []))
     plan = await platform.submit("order.received", {})
-    await requested(platform, "review.requested")
+    await wait_for_requests(platform, "review.requested")
     if begins == "before the pause":
         await happens(begun)
     await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
     await sleeps(platform, plan.plan_id)
-    await held_for(platform, clock, timedelta(seconds=1.5 * seconds))
+    await pass_time(platform, clock, timedelta(seconds=1.5 * seconds))
     paused.set()
     if begins != "after it":
         await (platform.start(worker) if begins == "during it" else asyncio.sleep(0))
-        await requested(platform, "payment.charge.requested")
-        await held_for(platform, clock, timedelta(seconds=seconds))
+        await wait_for_requests(platform, "payment.charge.requested")
+        await pass_time(platform, clock, timedelta(seconds=seconds))
     assert await platform.resume(plan.plan_id) == "accepted"
     if begins == "after it":
         await until(platform, partial(_has_deadline, platform, plan.plan_id))
         await platform.start(worker)
-        await requested(platform, "payment.charge.requested")
+        await wait_for_requests(platform, "payment.charge.requested")
     await platform.start(tool)
     assert await plan.result(timeout=PATIENCE) == {"paid": True}
 

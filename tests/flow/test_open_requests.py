@@ -15,7 +15,7 @@ RESERVE = "inventory.reserve.requested"
 CHARGE = "payment.charge.requested"
 
 
-def counting(begun: list[str], started: asyncio.Event, go_on: asyncio.Event) -> Tool:
+def counting_tool(begun: list[str], started: asyncio.Event, go_on: asyncio.Event) -> Tool:
     """A tool for one request at a time, each until `go_on`."""
     tool = Tool("stock", max_in_flight=1)
 
@@ -31,7 +31,7 @@ def counting(begun: list[str], started: asyncio.Event, go_on: asyncio.Event) -> 
 
 async def test_a_cancelled_request_in_the_queue_fails_and_is_not_begun(platform: Platform) -> None:
     begun, started, go_on = list[str](), asyncio.Event(), asyncio.Event()
-    await platform.start(counting(begun, started, go_on))
+    await platform.start(counting_tool(begun, started, go_on))
     first = await platform.ask(RESERVE, {"order_id": "A"})
     await started.wait()
     second = await platform.ask(RESERVE, {"order_id": "B"})
@@ -53,7 +53,7 @@ async def test_a_cancelled_request_in_the_queue_fails_and_is_not_begun(platform:
 
 async def test_the_handler_of_a_cancelled_request_goes_on_and_its_reply_counts_no_more(platform: Platform) -> None:
     begun, started, go_on = list[str](), asyncio.Event(), asyncio.Event()
-    await platform.start(counting(begun, started, go_on))
+    await platform.start(counting_tool(begun, started, go_on))
     request_id = await platform.ask(RESERVE, {"order_id": "A"})
     await started.wait()
     running = await until(platform, lambda: _status(platform, request_id, ActionStatus.RUNNING))
@@ -97,7 +97,7 @@ async def test_a_request_with_a_reply_or_a_cancellation_is_not_cancelled_again(p
 
 async def test_two_cancellations_at_once_are_one(platform: Platform) -> None:
     begun, started, go_on = list[str](), asyncio.Event(), asyncio.Event()
-    await platform.start(counting(begun, started, go_on))
+    await platform.start(counting_tool(begun, started, go_on))
     await platform.ask(RESERVE, {"order_id": "A"})
     await started.wait()
     request_id = await platform.ask(RESERVE, {"order_id": "B"})

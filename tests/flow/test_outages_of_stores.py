@@ -1,4 +1,4 @@
-"""An outage of what every handler needs is a pause of it, and never one of the attempts that it has."""
+"""An outage of the store is a pause of its handlers, and never one of their attempts."""
 
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ OFTEN = MAX_ATTEMPTS + 1
 
 
 def clerk(attempts: list[int]) -> Tool:
-    """Return a tool whose handler looks something up."""
+    """Return a tool with a handler that reads the store."""
     tool = Tool("clerk")
 
     @tool.on_invoke("file.requested")
@@ -33,7 +33,7 @@ def clerk(attempts: list[int]) -> Tool:
     return tool
 
 
-async def test_what_is_away_within_a_handler_is_waited_for_as_often_as_it_takes(
+async def test_a_store_away_within_a_handler_is_waited_for_without_an_attempt(
     platform: Platform, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[int] = []
@@ -53,7 +53,7 @@ async def test_what_is_away_within_a_handler_is_waited_for_as_often_as_it_takes(
     assert not await platform.dead_letters()
 
 
-async def test_a_store_that_takes_no_commit_for_longer_than_all_leases_is_no_attempt(
+async def test_a_store_without_commits_for_longer_than_all_leases_is_no_attempt(
     platform: Platform, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[int] = []
@@ -71,7 +71,7 @@ async def test_a_store_that_takes_no_commit_for_longer_than_all_leases_is_no_att
     await platform.publish("action-requests", "file.requested", {})
     await as_time_passes(clock, lambda: is_filed(platform))
     assert (refused[-1] - refused[0]).total_seconds() > LEASE.total_seconds()
-    assert attempts == [1, 1], "it is handled once more when the store is back, which is the same attempt"
+    assert attempts == [1, 1], "it is handled once more when the store is back, as the same attempt"
 
 
 async def is_filed(platform: Platform) -> bool:

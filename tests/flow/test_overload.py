@@ -8,17 +8,17 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
-    ended,
     happens,
     is_idle,
     open_platform,
     order,
     payments,
     planner,
-    running,
+    running_platform,
     stock,
     the_wait,
     until,
+    wait_for_end,
 )
 from msgspec.structs import replace
 from worst import HAS_BROKER
@@ -35,13 +35,13 @@ from soorma_ai.testing.scripted import complete, publish
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
 
-async def test_too_much_waiting_holds_up_clients_and_nobody_else(
+async def test_a_full_backlog_holds_up_clients_and_no_plan(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
     account = payments("always")
     async with open_platform(path, clock) as platform:
-        minds = planner(_by_what_it_is_told)
+        minds = planner(_decide_by_prompt)
         plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
@@ -66,11 +66,11 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
 
 
 @pytest.mark.parametrize("name", ["ann", "local"])
-async def test_what_is_held_for_a_person_counts_for_them_alone(
+async def test_held_requests_count_for_their_user_alone(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
-    async with running(path, clock, payments("always"), stock()) as platform:
+    async with running_platform(path, clock, payments("always"), stock()) as platform:
         ann, ben = (platform.as_user(tenant_id="default", user_id=user) for user in (name, "ben"))
         held: list[Held] = []
         for n in range(3):
@@ -91,7 +91,7 @@ async def test_what_is_held_for_a_person_counts_for_them_alone(
             await ann.request("payment.charge.requested", {"amount": 9})
 
 
-async def test_a_store_that_is_gone_holds_up_only_the_clients_that_ask_it(
+async def test_a_gone_store_holds_up_only_the_clients_of_its_events(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
@@ -101,7 +101,7 @@ async def test_a_store_that_is_gone_holds_up_only_the_clients_that_ask_it(
     async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
         return {}
 
-    async with running(path, clock, stock(), planner([RESERVE, complete({"ok": True})] * 2)) as platform:
+    async with running_platform(path, clock, stock(), planner([RESERVE, complete({"ok": True})] * 2)) as platform:
         registry = platform.services.store.registry
         await registry.register([replace(far.registration(), store="there")], clock.now())
         for n in range(3):
@@ -120,7 +120,7 @@ async def backlog_is(platform: Platform, wanted: range) -> bool:
     return await platform.services.store.queue.backlog(99) in wanted
 
 
-def _by_what_it_is_told(question: ModelQuestion) -> Any:
+def _decide_by_prompt(question: ModelQuestion) -> Any:
     told = question.messages[-1].content
     if "You published payment.charge.requested" in told:
         return complete({"ok": True})
@@ -129,11 +129,13 @@ def _by_what_it_is_told(question: ModelQuestion) -> Any:
     return RESERVE
 
 
-async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
+async def test_a_planner_of_one_delivery_at_a_time_ends_more_plans_than_may_wait(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
-    async with running(path, clock, planner(_by_what_it_is_told, max_in_flight=1), stock(), payments()) as platform:
+    async with running_platform(
+        path, clock, planner(_decide_by_prompt, max_in_flight=1), stock(), payments()
+    ) as platform:
         plans: list[Any] = []
         while len(plans) < 12:
             try:
@@ -145,7 +147,7 @@ async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
 
 
 class SmallDisk(SqliteStore):
-    """A file that may not grow: SQLite itself says that the disk is full."""
+    """A file with a bound: SQLite itself reports a full disk."""
 
     async def fill(self) -> None:
         await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
@@ -197,13 +199,13 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         await as_time_passes(clock, has_met_it)
         await store.make_room()
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
-        found = await ended(platform, plan.plan_id)
+        found = await wait_for_end(platform, plan.plan_id)
         assert (found.status, asked) == ("completed", 2)
         assert (await platform.submit("order.received", {"again": True})).plan_id
 
 
 @pytest.mark.skipif(HAS_BROKER, reason="the bound counts what has arrived, and a broker brings it later")
-async def test_events_that_come_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
+async def test_events_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
     minds = planner([RESERVE, complete({})], external_events=["slot.chosen", "slot.left"])
     account = payments("always")
     plan = await order(platform, planner([publish("payment.charge.requested", amount=1)], name="other"), account)

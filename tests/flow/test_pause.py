@@ -1,11 +1,24 @@
-"""A plan is paused by its planner, and goes on by whoever is first: an answer, or an event that the planner takes."""
+"""A plan is paused by its planner, and resumed by the first of two: an answer, or an event of the planner."""
 
 import asyncio
 from typing import Any
 
 import pytest
 from fanin import arrive, reply_to
-from kit import PATIENCE, order, payments, planner, published, pursue, requested, stepped, stock, the_wait, types, until
+from kit import (
+    PATIENCE,
+    order,
+    payments,
+    planner,
+    published_events,
+    pursue,
+    stock,
+    the_wait,
+    types,
+    until,
+    wait_for_requests,
+    wait_for_step,
+)
 from machines import GOAL, Web, analyst, requests_for, research, researcher
 
 from soorma_ai import (
@@ -65,11 +78,11 @@ def buyer(resumed: list[Any] | None = None) -> Planner:
     return planner
 
 
-async def test_an_event_that_the_planner_takes_resumes_the_plan(platform: Platform) -> None:
+async def test_an_event_of_the_planner_resumes_the_plan(platform: Platform) -> None:
     plan = await pursue(platform, "buy.wanted", {}, buyer(), payments())
     question = await the_wait(platform)
     assert (question.message, (await platform.plan(plan.plan_id)).status) == ("budget_approval_required", "paused")
-    (goal,) = [event for event in await published(platform) if event.type == "buy.wanted"]
+    (goal,) = [event for event in await published_events(platform) if event.type == "buy.wanted"]
     key = goal.correlation_id or goal.id
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=key)
     assert await plan.result(timeout=PATIENCE) == 7
@@ -82,7 +95,7 @@ async def test_an_answer_resumes_the_plan(platform: Platform) -> None:
     assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == 8
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
-    assert requests_for(await published(platform), CHARGE) == [{"amount": 8}]
+    assert requests_for(await published_events(platform), CHARGE) == [{"amount": 8}]
 
 
 async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(platform: Platform) -> None:
@@ -97,7 +110,7 @@ async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(pla
         )
         result = await plan.result(timeout=PATIENCE)
         assert (result == 8) is (outcome == "accepted")
-        charged = [e for e in await published(platform) if e.type == CHARGE and e.plan_id == plan.plan_id]
+        charged = [e for e in await published_events(platform) if e.type == CHARGE and e.plan_id == plan.plan_id]
         assert [event.data["amount"] for event in charged] == [result]
 
 
@@ -113,8 +126,8 @@ async def test_an_event_for_no_plan_of_this_planner_or_of_another_tenant_finds_n
     assert resumed == [None, None, None]
 
 
-def pausing(when: str) -> Planner:
-    """Pauses as soon as it has asked, or when somebody outside says so."""
+def pausing_planner(when: str) -> Planner:
+    """A planner: pauses right after its request, or at an event from outside."""
     planner = researcher(research())
 
     @planner.on_goal(GOAL)
@@ -134,16 +147,16 @@ def pausing(when: str) -> Planner:
 
 
 @pytest.mark.parametrize("when", ["at once", "later"])
-async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(platform: Platform, when: str) -> None:
+async def test_a_reply_to_a_paused_plan_waits_until_the_plan_is_resumed(platform: Platform, when: str) -> None:
     await register_searching(platform)
-    plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing(when), analyst())
-    (request,) = await requested(platform, "web.search.requested")
+    plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing_planner(when), analyst())
+    (request,) = await wait_for_requests(platform, "web.search.requested")
     if when == "later":
         await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
     question = await the_wait(platform)
     said = {"success": True, "result": {"pages": [1]}}
     await arrive(platform, [reply_to(request, **said)])
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert (await platform.plan(plan.plan_id)).status == "paused"
     assert await types(platform) == [GOAL, "web.search.requested"]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
@@ -161,7 +174,7 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
 
     plan = await order(platform, minds, stock())
     question = await the_wait(platform)
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert minds.reasoner.questions == []  # type: ignore[union-attr]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
@@ -169,13 +182,13 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
 
 
 async def register_searching(platform: Platform) -> None:
-    """Somebody takes searches and never answers: the answers are made here."""
+    """Register a taker of searches. It never answers: the answers are made here."""
     taken = EventDefinition(event_name="web.search.requested")
     web = Registration("web", AgentKind.TOOL, events=((EventRole.TAKES, taken),))
     await platform.services.store.registry.register([web], platform.services.clock.now())
 
 
-async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:
+async def test_the_state_kept_by_a_handler_is_there_at_the_next_step(platform: Platform) -> None:
     planner = researcher(research())
 
     @planner.on_transition()
@@ -206,7 +219,7 @@ async def test_outside_a_handler_no_plan_is_restored() -> None:
         await PlanContext.restore("p")
 
 
-async def test_what_no_json_is_cannot_be_written_down_and_fails_the_plan(platform: Platform) -> None:
+async def test_a_state_outside_json_fails_the_plan(platform: Platform) -> None:
     planner = researcher(research())
 
     @planner.on_transition()

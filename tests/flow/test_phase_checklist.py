@@ -1,5 +1,4 @@
-"""Each of the three agents has all that an agent of phases needs. The eleven points, in their order; what they do is
-in `test_forge.py`."""
+"""The three agents meet the eleven points of an agent of phases, in order. Their journeys are in `test_forge.py`."""
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 from kit import until
 from phased import seen
-from test_forge import ALL, BRIEF, scripted, walk
+from test_forge import ALL, BRIEF, scripted_agent, walk
 
 from soorma_ai import Platform
 from soorma_ai.features.phases.agent import PhaseAgent
@@ -22,7 +21,7 @@ journeys = pytest.mark.parametrize(("kind", "script"), ALL)
 
 @each
 def test_1_its_phases_are_an_enum_with_complete(kind: Any) -> None:
-    agent = scripted(kind, [])
+    agent = scripted_agent(kind, [])
     assert issubclass(agent.Phase, Enum)
     assert "COMPLETE" in agent.Phase.__members__
     assert agent.complete_phase is agent.Phase.COMPLETE
@@ -31,15 +30,15 @@ def test_1_its_phases_are_an_enum_with_complete(kind: Any) -> None:
 
 @each
 def test_2_its_transitions_lead_forward_to_the_end_and_back(kind: Any) -> None:
-    agent = scripted(kind, [])
+    agent = scripted_agent(kind, [])
     assert any(one.is_backward for one in agent.phase_transitions)
     for phase in agent.Phase:
         assert bool(in_order(agent.graph, name_of(phase))) is (phase is not agent.complete_phase)
 
 
 @each
-def test_3_its_context_is_a_dataclass_with_fields_of_its_own(kind: Any) -> None:
-    context = scripted(kind, [])._create_phase_context()
+def test_3_the_context_is_a_dataclass_with_fields_of_its_own(kind: Any) -> None:
+    context = scripted_agent(kind, [])._create_phase_context()
     assert is_dataclass(context) and isinstance(context, BasePhaseContext)
     assert len(fields(context)) > len(fields(BasePhaseContext))
 
@@ -54,7 +53,7 @@ def test_4_to_7_it_runs_prompts_tools_and_conditions_of_its_own(kind: Any, metho
 
 @journeys
 async def test_5_a_prompt_of_a_later_visit_differs(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     await walk(platform, agent)
     prompts = {question.messages[0].content for question in agent.reasoner.questions}
     again = {prompt for prompt in prompts if "You are returning to the" in prompt}
@@ -63,7 +62,7 @@ async def test_5_a_prompt_of_a_later_visit_differs(platform: Platform, kind: Any
 
 @each
 def test_6_every_phase_has_its_tools_and_the_form_of_its_work(kind: Any) -> None:
-    agent = scripted(kind, [])
+    agent = scripted_agent(kind, [])
     for phase in agent.Phase:
         assert isinstance(agent._get_phase_tools(phase), list)
         assert (agent._get_work_schema(phase) is None) is (phase is agent.complete_phase)
@@ -71,7 +70,7 @@ def test_6_every_phase_has_its_tools_and_the_form_of_its_work(kind: Any) -> None
 
 @journeys
 async def test_7_every_condition_is_decided_by_the_agent(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     await walk(platform, agent)
     conditions = {record.reason for record in agent.transition_history}
     assert conditions == {one.condition for one in agent.phase_transitions}
@@ -80,7 +79,7 @@ async def test_7_every_condition_is_decided_by_the_agent(platform: Platform, kin
 
 @journeys
 async def test_8_its_first_phase_waits_for_a_person(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     await platform.start(agent)
     await agent.initialize(BRIEF)
 
@@ -96,8 +95,8 @@ async def test_8_its_first_phase_waits_for_a_person(platform: Platform, kind: An
 
 
 @journeys
-async def test_9_each_use_of_a_tool_is_told(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+async def test_9_each_use_of_a_tool_is_shown(platform: Platform, kind: Any, script: list[Any]) -> None:
+    agent = scripted_agent(kind, script)
     await walk(platform, agent)
     told = await seen(platform)
     started = [event.data["tool_name"] for event in told if event.type == "tool.start"]
@@ -107,10 +106,10 @@ async def test_9_each_use_of_a_tool_is_told(platform: Platform, kind: Any, scrip
 
 @journeys
 async def test_10_its_state_goes_there_and_back(platform: Platform, kind: Any, script: list[Any]) -> None:
-    agent = scripted(kind, script)
+    agent = scripted_agent(kind, script)
     await walk(platform, agent)
     state = agent.get_state()
-    again = scripted(kind, [], name="again")
+    again = scripted_agent(kind, [], name="again")
     await platform.start(again)
     await again.restore_state(state, platform)
     assert again.get_state() == state
@@ -121,6 +120,6 @@ async def test_10_its_state_goes_there_and_back(platform: Platform, kind: Any, s
 def test_11_there_are_tests_of_all_transitions_and_of_coming_back(kind: Any) -> None:
     import test_forge
 
-    for name in ("edge_of_the_graph_is_walked", "way_back_is_told_where_it_is_why_in_detail_and_what_is_done"):
+    for name in ("edge_of_the_graph_is_walked", "after_a_way_back_holds_its_phase_its_reason_and_the_work_done"):
         (test,) = [getattr(test_forge, one) for one in dir(test_forge) if one.endswith(name)]
         assert kind.__name__ in str(test.pytestmark)

@@ -1,4 +1,4 @@
-"""A journey through phases is a plan: it goes back, stops for people, tells what it thinks, survives a restart."""
+"""A journey through phases is a plan: it goes back, stops for people, shows its thoughts, survives a restart."""
 
 import asyncio
 from datetime import timedelta
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, killed, open_platform, the_wait, until
+from kit import PATIENCE, as_time_passes, kill_platform, open_platform, the_wait, until, wait_for_end
 from phased import BRIEF, Phase, Writer, library, seen, stranger
 
 from soorma_ai import (
@@ -45,7 +45,7 @@ async def test_phases_follow_each_other_and_the_last_one_ends_the_plan(platform:
     assert changes == [("PLAN", "FIND"), ("FIND", "WRITE"), ("WRITE", "COMPLETE")]
 
 
-async def test_people_see_what_the_agent_thinks_does_and_learns_in_order(platform: Platform) -> None:
+async def test_people_see_the_thoughts_actions_and_findings_of_an_agent_in_order(platform: Platform) -> None:
     agent = Writer(STRAIGHT)
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
@@ -58,7 +58,7 @@ async def test_people_see_what_the_agent_thinks_does_and_learns_in_order(platfor
     ]
 
 
-async def test_a_phase_is_offered_its_own_tools_alone(platform: Platform) -> None:
+async def test_a_phase_offers_only_its_own_tools(platform: Platform) -> None:
     agent = Writer(STRAIGHT)
     await platform.start(agent, library(), stranger())
     await (await agent.initialize(BRIEF)).plan.result(timeout=5)
@@ -68,7 +68,7 @@ async def test_a_phase_is_offered_its_own_tools_alone(platform: Platform) -> Non
     assert ["person.replied" in form for form in forms] == [True, False, False, False]
 
 
-async def test_what_a_phase_may_not_use_is_refused(platform: Platform) -> None:
+async def test_a_tool_outside_of_the_phase_is_refused(platform: Platform) -> None:
     agent = Writer([PLANNED, publish("rockets.launch.requested"), *STRAIGHT[1:]])
     await platform.start(agent, library(), stranger())
     journey = await agent.initialize(BRIEF)
@@ -84,7 +84,7 @@ MORE_FOUND = complete({"answers": ["mice", "in trees"]})
 BACK = [PLANNED, GAP, MORE_PLANNED, MORE_FOUND, WRITTEN]
 
 
-async def test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done(platform: Platform) -> None:
+async def test_a_backward_transition_leads_back_with_its_reason_and_the_work_done(platform: Platform) -> None:
     agent = Writer(BACK)
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
@@ -129,7 +129,7 @@ async def test_work_is_kept_for_each_phase_and_visit(platform: Platform) -> None
     assert list(work) == ["FIND:0001", "FIND:0002", "PLAN:0001", "PLAN:0002", "WRITE:0001"]  # type: ignore[arg-type]
 
 
-async def test_a_phase_that_is_entered_too_often_fails_the_plan_by_its_limit(platform: Platform) -> None:
+async def test_a_phase_entered_too_often_fails_the_plan_by_its_limit(platform: Platform) -> None:
     agent = Writer([PLANNED, *[GAP, MORE_PLANNED] * 5], max_visits={"PLAN": 2})
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
@@ -138,7 +138,7 @@ async def test_a_phase_that_is_entered_too_often_fails_the_plan_by_its_limit(pla
     assert [event.type for event in await seen(platform)][-1] == "error"
 
 
-async def test_a_phase_that_asks_too_much_in_a_visit_fails_the_plan_by_its_limit(platform: Platform) -> None:
+async def test_too_many_actions_in_a_visit_of_a_phase_fail_the_plan_by_its_limit(platform: Platform) -> None:
     other = publish("library.search.requested", words="mice")
     agent = Writer([PLANNED, SEARCH, other, FOUND], max_actions_per_phase={"FIND": 1})
     await platform.start(agent, library())
@@ -196,7 +196,7 @@ async def test_a_person_approves_modifies_or_rejects_at_a_blocking_checkpoint(
     assert agent.phase_context.phase_visits[Phase.PLAN] == 1
 
 
-async def test_a_person_who_rejects_may_send_the_journey_back(platform: Platform) -> None:
+async def test_a_rejection_by_a_person_may_send_the_journey_back(platform: Platform) -> None:
     stops = {Phase.FIND: Checkpoint("coverage", "Is this enough?")}
     agent = Writer([PLANNED, FOUND, MORE_PLANNED, MORE_FOUND, WRITTEN], stops=stops)
     await platform.start(agent, library())
@@ -242,7 +242,7 @@ async def test_an_optional_checkpoint_goes_on_after_its_time_and_an_answer_is_la
     assert await platform.answer(asked.wait_id, {"approved": False}) in ("late", "superseded")
 
 
-async def test_an_informational_checkpoint_is_told_and_waits_for_nobody(platform: Platform) -> None:
+async def test_an_informational_checkpoint_is_shown_and_waits_for_no_answer(platform: Platform) -> None:
     summary = Checkpoint("summary", "Look!", kind=CheckpointKind.INFORMATIONAL)
     agent = Writer(STRAIGHT, stops={Phase.FIND: summary})
     await platform.start(agent, library())
@@ -251,7 +251,7 @@ async def test_an_informational_checkpoint_is_told_and_waits_for_nobody(platform
     assert (told["checkpoint_id"], told["requires_approval"], told["wait_id"]) == ("summary", False, None)
 
 
-async def test_a_message_is_kept_and_told_and_may_send_the_journey_back(platform: Platform) -> None:
+async def test_a_message_is_kept_and_shown_to_the_model_and_may_send_the_journey_back(platform: Platform) -> None:
     agent = Writer([PLANNED, FOUND, WRITTEN, MORE_PLANNED, MORE_FOUND, WRITTEN], stops={Phase.FIND: OPTIONAL})
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
@@ -270,7 +270,7 @@ async def test_a_message_is_kept_and_told_and_may_send_the_journey_back(platform
     assert (back.reason, back.decided_by, back.is_backward) == ("people_want_more", "expression", True)
 
 
-async def test_where_nothing_leads_on_the_journey_asks_what_to_do_and_does_not_spin(platform: Platform) -> None:
+async def test_a_journey_without_a_transition_asks_a_person_and_does_not_spin(platform: Platform) -> None:
     nothing = complete({"questions": []})
     agent = Writer([nothing, nothing, *STRAIGHT])
     await platform.start(agent, library())
@@ -299,7 +299,7 @@ async def test_the_model_asks_a_person_in_a_phase_that_allows_it(platform: Platf
     await journey.plan.result(timeout=5)
 
 
-async def test_a_tool_that_fails_is_told_and_the_phase_decides_what_to_do(platform: Platform) -> None:
+async def test_the_failure_of_a_tool_is_shown_and_the_phase_decides_how_to_go_on(platform: Platform) -> None:
     agent = Writer([PLANNED, publish("library.search.requested", words="dragons"), FOUND, WRITTEN])
     await platform.start(agent, library())
     await (await agent.initialize(BRIEF)).plan.result(timeout=5)
@@ -314,7 +314,7 @@ async def test_a_journey_is_cancelled_like_every_plan(platform: Platform) -> Non
     journey = await agent.initialize(BRIEF)
     await the_wait(platform)
     await platform.cancel(journey.plan_id)
-    assert (await ended(platform, journey.plan_id)).status == "cancelled"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "cancelled"
     assert await platform.waits() == []
 
 
@@ -332,7 +332,7 @@ async def test_an_exported_state_is_that_of_the_journey_and_imports_into_its_pla
     assert len(await platform.plans()) == 1
 
 
-async def test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_imported(
+async def test_a_state_of_another_store_goes_on_as_one_plan_after_repeated_imports(
     platform: Platform, path: Path, clock: VirtualClock
 ) -> None:
     stops = {Phase.FIND: QUESTIONS}
@@ -357,7 +357,7 @@ async def test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_im
         assert "You are returning to the FIND phase" in again.reasoner.questions[0].messages[0].content  # type: ignore[union-attr]
         async for _ in again.process_message("", {"decision": "approve"}):
             pass
-        assert (await ended(other, first.plan_id)).status == "completed"
+        assert (await wait_for_end(other, first.plan_id)).status == "completed"
         assert len(await other.plans()) == 1
 
 
@@ -372,9 +372,7 @@ async def test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_im
         ({"transition_history": [{"from": "PLAN"}]}, "a transition of the state"),
     ],
 )
-async def test_a_state_that_the_agent_cannot_go_on_with_is_refused(
-    platform: Platform, change: dict[str, Any], told: str
-) -> None:
+async def test_a_state_of_no_use_to_its_agent_is_refused(platform: Platform, change: dict[str, Any], told: str) -> None:
     agent = Writer([])
     await platform.start(agent, library())
     state = {"agent_type": "Writer", "current_phase": "FIND", "phase_context": {"phase_visits": {"FIND": 1}}}
@@ -383,7 +381,7 @@ async def test_a_state_that_the_agent_cannot_go_on_with_is_refused(
     assert await platform.plans() == []
 
 
-async def test_a_goal_that_holds_a_forged_state_begins_no_journey(platform: Platform) -> None:
+async def test_a_goal_with_a_forged_state_begins_no_journey(platform: Platform) -> None:
     agent = Writer([])
     await platform.start(agent, library())
     plan = await platform.submit("writer.wanted", {"brief": BRIEF, "restored": {"agent_type": "Cook"}})
@@ -391,7 +389,7 @@ async def test_a_goal_that_holds_a_forged_state_begins_no_journey(platform: Plat
         await plan.result(timeout=5)
 
 
-async def test_only_who_steers_the_tenant_submits_a_state_to_go_on_with(platform: Platform) -> None:
+async def test_only_an_operator_submits_a_state_to_go_on_with(platform: Platform) -> None:
     await platform.start(Writer([]), library())
     state = {"agent_type": "Writer", "current_phase": "FIND", "phase_context": {"phase_visits": {"FIND": 1}}}
     ann = platform.as_user(tenant_id="default", user_id="ann")
@@ -427,7 +425,7 @@ async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, cloc
     journey = await agent.initialize(BRIEF)
     async for _ in agent.process_message():
         pass
-    await killed(before)
+    await kill_platform(before)
     async with open_platform(path, clock) as platform:
         again = Writer([WRITTEN], stops=stops)
         await platform.start(again, library())
@@ -435,14 +433,12 @@ async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, cloc
         assert again.current_phase is Phase.FIND
         async for _ in again.process_message("", {"decision": "approve"}):
             pass
-        assert (await ended(platform, journey.plan_id)).status == "completed"
+        assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
         told = [event.type for event in await seen(platform)]
         assert (told.count("phase.checkpoint"), told.count("agent.thinking")) == (1, 4)
 
 
-async def test_a_thought_is_told_once_however_often_its_handling_is_repeated(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_a_thought_is_shown_once_over_repeated_handlings(platform: Platform, clock: VirtualClock) -> None:
     tries: list[str] = []
 
     class Unlucky(Writer):
@@ -456,7 +452,7 @@ async def test_a_thought_is_told_once_however_often_its_handling_is_repeated(
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
     await as_time_passes(clock, partial(has_ended, platform, journey.plan_id))
-    assert (await ended(platform, journey.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
     assert len(tries) == 6
     assert [event.type for event in await seen(platform)].count("agent.thinking") == 4
     assert len(agent.reasoner.questions) == 4  # type: ignore[union-attr]
@@ -502,9 +498,7 @@ async def test_a_message_of_another_user_or_of_an_agent_is_not_heard(platform: P
     assert (await journey.load()).phases["messages"] == [{"text": "mine", "told": False}]
 
 
-async def test_a_message_that_comes_before_the_journey_has_begun_is_not_lost(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_a_message_before_the_begin_of_its_journey_is_not_lost(platform: Platform, clock: VirtualClock) -> None:
     plain = asyncio.Event()
 
     async def slowly(_: Any) -> Any:

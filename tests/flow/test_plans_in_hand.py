@@ -1,4 +1,4 @@
-"""A plan goes on from its rows, whatever its author keeps of it, and whoever is in line behind a result."""
+"""A plan goes on from its rows, unchanged by an author's copies of it and by deliveries in line behind a result."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fanin import PART, reply_to
 from kit import PATIENCE, order, planner, stock, until
-from test_runs import begun, requested
+from test_runs import begin_plan, wait_for_requests
 
 from soorma_ai import GoalContext, PlanFailed, Planner, Platform, PlatformContext, TransitionContext
 from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction
@@ -20,7 +20,7 @@ async def test_a_client_changes_its_own_copy_of_a_result(platform: Platform) -> 
     assert await plan.result(timeout=5) == {"ids": [1]}
 
 
-async def test_a_goal_that_its_author_changes_later_stays_that_of_the_plan(platform: Platform) -> None:
+async def test_a_goal_changed_later_by_its_author_is_unchanged_in_the_plan(platform: Platform) -> None:
     seen, kept = list[Any](), list[Any]()
     minds = planner([], goals=[])
 
@@ -35,15 +35,15 @@ async def test_a_goal_that_its_author_changes_later_stays_that_of_the_plan(platf
         if len(seen) > 1:
             await transition.plan.finalize({})
         else:
-            await asked(transition, context)
+            await ask_again(transition, context)
 
-    async def asked(transition: TransitionContext, context: PlatformContext) -> None:
+    async def ask_again(transition: TransitionContext, context: PlatformContext) -> None:
         decision = PlannerDecision(next_action=PublishAction(event_type=PART, data={"n": 2}))
         await minds.execute_decision(decision, context, plan=transition.plan)
 
-    plan, (first,) = await begun(platform, minds, 1)
+    plan, (first,) = await begin_plan(platform, minds, 1)
     await platform.services.store.queue.arrive([reply_to(first)], platform.services.clock.now())
-    requests = await requested(platform, PART, 2)
+    requests = await wait_for_requests(platform, PART, 2)
     kept[0]["changed"] = True
     second = next(one for one in requests if one.data["n"] == 2)
     await platform.services.store.queue.arrive([reply_to(second)], platform.services.clock.now())
@@ -65,7 +65,7 @@ async def test_the_last_result_of_a_run_ends_a_plan_with_nothing_to_come(platfor
     async def keep(transition: TransitionContext, context: PlatformContext) -> None:
         await in_line.wait()
 
-    plan, requests = await begun(platform, minds, 3)
+    plan, requests = await begin_plan(platform, minds, 3)
     queue, now = platform.services.store.queue, platform.services.clock.now()
     await queue.arrive([reply_to(requests[0])], now)
     for _ in range(20):

@@ -1,5 +1,5 @@
-"""What is wrong is refused at the door: an error of our tree that says what was found, what was wanted and what to do,
-and a platform that works afterwards."""
+"""Wrong input is refused at the border: a SoormaError names the value found, the value wanted and the cure, and the
+platform works afterwards."""
 
 import sqlite3
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, open_platform, order, payments, planner, sleeps, stock, the_wait
+from kit import AMOUNT, open_platform, order, payments, planner, sleeps, stock, the_wait, wait_for_end
 
 from soorma_ai import (
     Agent,
@@ -29,7 +29,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete, wait
 REPLIED = EventDefinition(event_name="user.replied", topic="business-facts", payload_schema=AMOUNT)
 
 
-def thinking(**options: Any) -> ChoreographyPlanner:
+def planner_with_model(**options: Any) -> ChoreographyPlanner:
     options.setdefault("goals", ["order.received"])
     return ChoreographyPlanner("orders", **options)
 
@@ -47,7 +47,7 @@ async def works(platform: Platform) -> None:
     assert reply["result"] == {"reserved": "A"}
 
 
-async def registered(platform: Platform) -> list[str]:
+async def registered_agents(platform: Platform) -> list[str]:
     return [row.agent for row in await platform.services.store.registry.agents(platform.services.clock.now())]
 
 
@@ -59,18 +59,18 @@ class Keyless(ScriptedReasoner):
         raise ConfigError("set SOME_API_KEY")
 
 
-async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(platform: Platform) -> None:
+async def test_a_model_without_its_key_is_refused_before_anything_runs(platform: Platform) -> None:
     hooks: list[str] = []
     shop = stock()
     shop.on_startup(lambda: hooks.append("started"))
     with pytest.raises(ConfigError, match="SOME_API_KEY"):
-        await platform.start(shop, thinking(reasoner=Keyless([])))
-    assert (hooks, await registered(platform)) == ([], [])
+        await platform.start(shop, planner_with_model(reasoner=Keyless([])))
+    assert (hooks, await registered_agents(platform)) == ([], [])
     await platform.start(shop)
     await works(platform)
 
 
-# Agents that cannot be
+# Invalid agents
 
 
 @pytest.mark.parametrize("model", [None, ""])
@@ -78,25 +78,25 @@ def test_a_planner_without_a_model_cannot_think(model: str | None) -> None:
     with pytest.raises(
         ConfigError, match=r"orders cannot think: give reasoning_model='provider/model', or a reasoner="
     ):
-        thinking(reasoning_model=model)
+        planner_with_model(reasoning_model=model)
 
 
 def test_a_misspelt_option_of_a_planner_is_no_setting_of_its_model() -> None:
     with pytest.raises(ConfigError, match=r"'max_action'; did you mean 'max_actions'"):
-        thinking(reasoner=ScriptedReasoner([]), max_action=3)
+        planner_with_model(reasoner=ScriptedReasoner([]), max_action=3)
 
 
 async def test_a_planner_without_goals_is_refused(platform: Platform) -> None:
     with pytest.raises(ConfigError, match=r"orders has no goal: give goals=\[\.\.\.\]"):
         await platform.start(planner([], goals=[]))
-    assert await registered(platform) == []
+    assert await registered_agents(platform) == []
     await works(platform)
 
 
 async def test_two_agents_of_one_name_are_refused_and_neither_starts(platform: Platform) -> None:
     with pytest.raises(ConfigError, match=r"two agents are called stock; .* rename one"):
         await platform.start(stock(), stock())
-    assert await registered(platform) == []
+    assert await registered_agents(platform) == []
     await works(platform)
     with pytest.raises(ConfigError, match="two agents are called stock"):
         await platform.start(stock())
@@ -106,7 +106,7 @@ async def test_two_agents_of_one_name_are_refused_and_neither_starts(platform: P
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: thinking(goals="order.received", reasoner=ScriptedReasoner([])),
+        lambda: planner_with_model(goals="order.received", reasoner=ScriptedReasoner([])),
         lambda: planner([], external_events="order.received"),
         lambda: Agent("a", events_produced="order.received"),
         lambda: Agent("a", capabilities="order.received"),
@@ -145,18 +145,18 @@ async def _answer(request: InvocationContext, context: PlatformContext) -> dict[
     ],
     ids=["payload", "response", "approval"],
 )
-def test_a_malformed_schema_is_told_where_it_is_written(make: Callable[[], object]) -> None:
+def test_a_malformed_schema_is_refused_at_its_declaration(make: Callable[[], object]) -> None:
     with pytest.raises(ConfigError, match=r'malformed JSON Schema \{"type":"objekt"\}: "objekt" is not valid'):
         make()
 
 
 @pytest.mark.parametrize("schema", [{"type": {"object"}}, "order"])
-def test_a_schema_that_is_no_json_is_told(schema: Any) -> None:
+def test_a_schema_outside_json_is_refused(schema: Any) -> None:
     with pytest.raises(ConfigError, match="JSON Schema"):
         _invoked(payload_schema=schema)()
 
 
-def priced(schema: dict[str, Any], name: str) -> Tool:
+def priced_tool(schema: dict[str, Any], name: str) -> Tool:
     tool = Tool(name)
     tool.on_invoke("price.asked", payload_schema=schema, version="1")(_answer)
     return tool
@@ -165,16 +165,16 @@ def priced(schema: dict[str, Any], name: str) -> Tool:
 async def test_one_version_cannot_stand_for_two_schemas_and_none_of_its_agents_starts(platform: Platform) -> None:
     other = {**AMOUNT, "required": []}
     with pytest.raises(ConfigError) as refused:
-        await platform.start(stock(), priced(AMOUNT, "first"), priced(other, "second"))
+        await platform.start(stock(), priced_tool(AMOUNT, "first"), priced_tool(other, "second"))
     says(refused.value, "second registers 'price.asked'", "version '1'", "first did", "give the new one a new version")
-    assert await registered(platform) == []
+    assert await registered_agents(platform) == []
     await works(platform)
 
 
 # Calls
 
 
-async def test_data_off_its_schema_is_told_by_path_and_nothing_is_published(platform: Platform) -> None:
+async def test_data_off_its_schema_is_refused_by_path_and_nothing_is_published(platform: Platform) -> None:
     goal = EventDefinition(event_name="order.received", payload_schema=AMOUNT)
     await platform.start(payments(), planner([complete({"ok": 1})], goals=[goal]))
     for call in (platform.submit, platform.request):
@@ -188,7 +188,7 @@ async def test_data_off_its_schema_is_told_by_path_and_nothing_is_published(plat
 
 
 @pytest.mark.parametrize("data", [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"x": float("nan")}, {"x": object()}, [1]])
-async def test_what_is_no_json_is_told_and_nothing_is_published(platform: Platform, data: Any) -> None:
+async def test_data_outside_json_is_refused_and_nothing_is_published(platform: Platform, data: Any) -> None:
     await platform.start(stock(), planner([]))
     calls: list[Callable[[], Any]] = [
         lambda: platform.submit("order.received", data),
@@ -202,7 +202,7 @@ async def test_what_is_no_json_is_told_and_nothing_is_published(platform: Platfo
     await works(platform)
 
 
-async def test_a_word_that_is_none_of_the_known_ones_is_told_which_there_are(platform: Platform) -> None:
+async def test_an_unknown_topic_or_status_is_refused_with_the_known_ones(platform: Platform) -> None:
     with pytest.raises(LocalProtocolError, match="'facts' is no topic; there are business-facts, "):
         await platform.publish("facts", "order.lost", {})
     with pytest.raises(LocalProtocolError, match="'dead' is no status of a plan; there are pending, "):
@@ -213,13 +213,15 @@ async def test_a_word_that_is_none_of_the_known_ones_is_told_which_there_are(pla
 
 
 @pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
-async def test_a_plan_that_is_not_there_is_told_with_where_to_look(platform: Platform, call: str) -> None:
+async def test_an_unknown_plan_is_not_found_and_the_error_names_the_command_to_list_plans(
+    platform: Platform, call: str
+) -> None:
     with pytest.raises(NotFound, match=r"no plan plan-7 in tenant 'default'; `soorma plans ls` lists them"):
         await getattr(platform, call)("plan-7")
     await works(platform)
 
 
-async def test_a_question_that_is_not_asked_cannot_be_answered(platform: Platform) -> None:
+async def test_an_unknown_question_cannot_be_answered(platform: Platform) -> None:
     with pytest.raises(NotFound, match=r"no question wait-7 is asked of tenant 'default'; list the open ones"):
         await platform.answer("wait-7", {"approved": True})
     await works(platform)
@@ -237,9 +239,7 @@ UNANSWERED: dict[str, Callable[[Platform, str, str], Any]] = {
 }
 
 
-async def test_what_is_no_answer_or_could_not_be_read_back_is_refused_and_the_next_answer_counts(
-    platform: Platform,
-) -> None:
+async def test_an_invalid_or_unstorable_answer_is_refused_and_the_next_answer_counts(platform: Platform) -> None:
     plan = await order(
         platform, stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED])
     )
@@ -258,13 +258,13 @@ async def test_what_is_no_answer_or_could_not_be_read_back_is_refused_and_the_ne
 
 
 @pytest.mark.parametrize(("call", "reason"), [("plan", ()), ("follow", ()), ("cancel", (None,))])
-async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str, reason: Any) -> None:
+async def test_a_submitted_plan_is_there_at_once(platform: Platform, call: str, reason: Any) -> None:
     plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     found = await getattr(platform, call)(plan.plan_id, *reason)
     if call == "plan":
         assert (found.status, found.goal_event) == ("pending", "order.received")
     if call == "cancel":
-        assert (await ended(platform, plan.plan_id)).status == "cancelled"
+        assert (await wait_for_end(platform, plan.plan_id)).status == "cancelled"
     with pytest.raises(NotFound):
         await platform.as_user(tenant_id="other", user_id="u").plan(plan.plan_id)
 
@@ -281,9 +281,9 @@ async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> 
     assert len(await platform.plans()) == 1
 
 
-async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
+async def test_a_plan_without_live_agents_is_parked_and_its_details_name_the_reason(platform: Platform) -> None:
     model = ScriptedReasoner([complete({"done": 1})])
-    plan = await order(platform, thinking(reasoner=model))
+    plan = await order(platform, planner_with_model(reasoner=model))
     await sleeps(platform, plan.plan_id)
     details = await platform.plan(plan.plan_id)
     assert details.steps[-1].note == "no live agent offers any event"
@@ -295,7 +295,7 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
     assert await plan.result(timeout=5) == {"done": 1}
 
 
-# Where everything is kept
+# Places of stores
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
         ("SOORMA_BUS_URL", ["sqlite://"], "redis://maria:s3cret@bus:4222", ["redis://", "nats://HOST", "'local:'"]),
     ],
 )
-def test_a_store_or_a_bus_of_another_kind_is_refused_without_telling_its_password(
+def test_a_store_or_a_bus_of_another_kind_is_refused_without_showing_its_password(
     monkeypatch: pytest.MonkeyPatch, setting: str, before: list[str], url: str, words: list[str]
 ) -> None:
     monkeypatch.setenv(setting, url)
@@ -349,7 +349,7 @@ def _socket(path: Path) -> Path:
         ),
     ],
 )
-async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
+async def test_an_unusable_place_is_refused_and_works_once_mended(
     tmp_path: Path, spoil: Callable[[Path], object], mend: Callable[[Path], object], words: list[str]
 ) -> None:
     path = tmp_path / "data" / "shop.db"
@@ -387,7 +387,9 @@ async def test_a_second_platform_of_this_process_is_refused_and_harms_nothing(pa
 # Opening and closing
 
 
-async def test_a_closed_platform_says_so_and_can_be_opened_again(path: Path, clock: VirtualClock) -> None:
+async def test_calls_of_a_closed_platform_are_refused_and_it_can_be_opened_again(
+    path: Path, clock: VirtualClock
+) -> None:
     platform = open_platform(path, clock)
     with pytest.raises(LocalProtocolError, match="not open; use `async with"):
         await platform.submit("order.received", {})

@@ -1,4 +1,4 @@
-"""Several processes over one database, as far as one may see it within one: platforms that share nothing else."""
+"""Several processes over one database, tested within one: platforms with no other shared part."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not is_there(), reason="no wheel that brings a P
 
 
 class Endless:
-    """A tool whose handler does not end by itself."""
+    """A tool with a handler that does not end by itself."""
 
     def __init__(self) -> None:
         self.began, self.stopped = asyncio.Event(), asyncio.Event()
@@ -33,7 +33,7 @@ class Endless:
 
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["as it is told", "though nobody has told it"])
-async def test_a_plan_that_is_cancelled_in_one_process_ends_what_is_done_for_it_in_another(is_told: bool) -> None:
+async def test_cancelling_a_plan_in_one_process_stops_its_handler_in_another(is_told: bool) -> None:
     url = shared().database()
     work, clock = Endless(), VirtualClock()
     async with Platform(url, clock=clock) as working, Platform(url, clock=clock) as asking:

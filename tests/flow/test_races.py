@@ -1,4 +1,4 @@
-"""Things that happen at the same moment, or in another order than one would think."""
+"""Concurrent events, and events in an unexpected order."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.decisions import CompleteAction, PlannerDecision, P
 from soorma_ai.testing.scripted import complete, publish
 
 
-async def test_a_reply_that_stands_in_line_is_something_to_wait_for(platform: Platform) -> None:
+async def test_a_plan_with_a_reply_in_line_has_a_next_step(platform: Platform) -> None:
     minds = planner([], goals=[])
     replies: list[str] = []
 
@@ -37,7 +37,7 @@ async def test_a_reply_that_stands_in_line_is_something_to_wait_for(platform: Pl
         assert await plan.result(timeout=5) == {"both": True}
 
 
-async def test_a_plan_whose_model_takes_long_holds_up_no_other(platform: Platform) -> None:
+async def test_a_plan_with_a_slow_model_holds_up_no_other(platform: Platform) -> None:
     thinking, answer = asyncio.Event(), asyncio.Event()
 
     async def decide(question: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a planner's step reads: once in a handling, however many steps came before, and what any process would read."""
+"""Reads of a planner's step: once in a handling, after any number of steps, with the same outcome in every process."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ ASKED = [publish("inventory.reserve.requested", order_id=f"A{number}") for numbe
 
 
 def count_reads(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count, by its name, each read of what is stored about plans."""
+    """Count, by its name, each read of the store of plans."""
     counted: Counter[str] = Counter()
     plans = platform.services.store.plans
 
@@ -51,16 +51,16 @@ def count_reads(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Counter[
     return counted
 
 
-async def test_each_step_reads_what_is_stored_once(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_step_reads_its_stored_plan_once(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     must_keep_hands(platform)
     reads = count_reads(platform, monkeypatch)
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
-    # The first step looks whether the plan is there, and what its tree has spent.
+    # The first step looks up the plan, and the spending of its tree.
     assert reads == {"state": 7, "read_spent": 1}
 
 
-async def test_a_plan_in_hand_is_not_read_again_however_long_it_is(
+async def test_a_plan_in_hand_of_any_length_is_not_read_again(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     must_keep_hands(platform)
@@ -85,7 +85,7 @@ async def go_on(platform: Platform, plan_id: str) -> None:
     await (await platform.follow(plan_id)).result(timeout=5)
 
 
-async def test_a_plan_that_goes_on_in_another_process_is_told_the_same(tmp_path: Path) -> None:
+async def test_a_plan_going_on_in_another_process_has_the_same_prompts(tmp_path: Path) -> None:
     script = [*ASKED[:3], wait("human.word", "Go on?"), *ASKED[3:], complete({})]
 
     async def tell(name: str, *, again: bool) -> list[str]:
@@ -105,7 +105,7 @@ async def test_a_plan_that_goes_on_in_another_process_is_told_the_same(tmp_path:
     assert await tell("one.db", again=False) == await tell("two.db", again=True)
 
 
-async def test_however_much_of_a_history_is_kept_all_that_is_asked_for_is_read(platform: Platform) -> None:
+async def test_every_requested_step_of_a_history_is_read_at_any_size_of_the_cache(platform: Platform) -> None:
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
     store = platform.services.store.plans
@@ -117,10 +117,10 @@ async def test_however_much_of_a_history_is_kept_all_that_is_asked_for_is_read(p
         for first in (0, 4, 0):
             earlier, told = await histories.read(store, found, first)
             assert [step.ordinal for step in told] == list(range(first, found.plan.steps))
-            assert earlier.last == max(first - 1, 0), "the facts of all that is before"
+            assert earlier.last == max(first - 1, 0), "the facts of all earlier steps"
 
 
-async def test_a_recorded_step_keeps_its_lines_when_it_is_stored_unless_it_is_another_then(platform: Platform) -> None:
+async def test_a_recorded_step_keeps_its_lines_unless_another_step_is_stored(platform: Platform) -> None:
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
     store = platform.services.store.plans
@@ -132,7 +132,7 @@ async def test_a_recorded_step_keeps_its_lines_when_it_is_stored_unless_it_is_an
         histories = Histories()
         _, told = await histories.read(store, before, 0, [recorded])
         assert [one.ordinal for one in told] == list(range(last + 1))
-        assert told[-1].lines.whole.text, "as a decision tells it"
+        assert told[-1].lines.whole.text, "as in the prompt of a decision"
         _, again = await histories.read(store, after, 0)
         assert (again[-1] is told[-1]) is is_kept
         assert [one is other for one, other in zip(told[:-1], again, strict=False)] == [True] * last

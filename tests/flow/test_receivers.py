@@ -1,4 +1,4 @@
-"""Who gets an event, and what each of them demands of it."""
+"""The receivers of an event, and the schema and the gate of each."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -9,16 +9,16 @@ from kit import (
     AMOUNT,
     PATIENCE,
     is_idle,
-    killed,
+    kill_platform,
     open_platform,
     order,
     payments,
     planner,
-    published,
-    requested,
+    published_events,
     stock,
     the_wait,
     until,
+    wait_for_requests,
 )
 
 from soorma_ai import (
@@ -41,7 +41,7 @@ from soorma_ai.testing.scripted import complete, delegate, publish, wait
 
 
 def audit() -> Agent:
-    """Only listens, and comes first by its name."""
+    """An agent: only listens, and comes first by its name."""
     agent = Agent("audit")
 
     @agent.on_event("payment.charge.requested", topic="action-requests")
@@ -77,7 +77,7 @@ async def test_a_second_receiver_switches_neither_the_gate_nor_the_schema_off(pl
         (Approval(when="payload.amount < 10.0"), Approval(when="payload.amount > 100.0", approvers=("boss",))),
     ],
 )
-async def test_a_capability_and_its_handler_that_both_want_a_person_get_one_wherever_either_does(
+async def test_the_approvals_of_a_capability_and_of_its_handler_are_joined(
     platform: Platform, described: Approval, handled: Approval
 ) -> None:
     event = EventDefinition(event_name="payment.charge.requested", approval=described)
@@ -109,9 +109,7 @@ async def test_a_delegated_goal_is_begun_by_its_planner_only(platform: Platform)
     assert sorted(record.agent for record in await platform.plans()) == ["orders", "two", "two"]
 
 
-async def test_a_goal_of_planners_of_one_name_is_begun_by_the_tenants_own_and_else_by_the_shared_one(
-    platform: Platform,
-) -> None:
+async def test_a_goal_goes_to_the_tenants_own_planner_of_a_name_and_else_to_the_shared_one(platform: Platform) -> None:
     own = planner([complete({"by": "acme"})], tenant_id="acme")
     await platform.start(planner([complete({"by": "all"})]), own, stock())
     for tenant, by in (("acme", "acme"), ("globex", "all")):
@@ -134,7 +132,9 @@ async def test_no_tenant_can_attach_a_goal_to_anothers_plan(platform: Platform) 
 
 
 @pytest.mark.parametrize("levels", [120, 260])
-async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(platform: Platform, levels: int) -> None:
+async def test_data_too_deep_to_be_read_back_is_refused_and_harms_no_other_request(
+    platform: Platform, levels: int
+) -> None:
     deep: Any = {}
     for _ in range(levels):
         deep = {"d": deep}
@@ -152,7 +152,7 @@ async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(plat
 
 
 @pytest.mark.parametrize("text", ["\ud800", "deep"])
-async def test_an_answer_that_cannot_be_written_down_is_refused_and_asked_again(platform: Platform, text: str) -> None:
+async def test_an_unstorable_answer_is_refused_and_asked_again(platform: Platform, text: str) -> None:
     value: Any = {"reasoning": text, "step": {"action": "complete", "result": {}}}
     if text == "deep":
         for _ in range(260):
@@ -170,7 +170,7 @@ async def test_a_wait_without_end_is_refused(platform: Platform, seconds: float)
     assert await (await platform.submit("order.received", {})).result(timeout=5) == {"ok": 1}
 
 
-# Nobody takes it yet
+# Requests without a taker
 
 
 def pays(charged: list[Any], **options: Any) -> Tool:
@@ -199,14 +199,14 @@ def asks(amount: object = 9, assigned_to: str | None = None) -> Worker:
 
 
 @pytest.mark.parametrize("assigned_to", [None, "till", "paying"])
-async def test_a_request_waits_for_an_agent_that_takes_it_and_start_order_never_matters(
+async def test_a_request_waits_for_its_taker_and_the_order_of_starts_never_matters(
     path: Path, clock: VirtualClock, assigned_to: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     charged: list[Any] = []
     async with open_platform(path, clock) as platform:
         await platform.start(asks(assigned_to=assigned_to))
         task_id = await platform.publish("action-requests", "order.requested", {}, idempotency_key="k")
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await until(platform, lambda: is_idle(platform))
     assert "event_not_taken event_type=till.requested" in caplog.text
     async with open_platform(path, clock) as platform:
@@ -219,14 +219,14 @@ async def test_a_request_waits_for_an_agent_that_takes_it_and_start_order_never_
 
 
 async def replies_to(platform: Platform, key: str) -> list[Any]:
-    return [one for one in await published(platform, topic="action-results") if one.correlation_id == key]
+    return [one for one in await published_events(platform, topic="action-results") if one.correlation_id == key]
 
 
-async def test_what_does_not_fit_who_takes_it_is_answered_when_that_comes(platform: Platform) -> None:
+async def test_an_untaken_request_off_its_takers_schema_is_answered_when_the_taker_comes(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(asks("much"))
     task_id = await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await platform.start(pays(charged))
     (answer,) = await until(platform, lambda: replies_to(platform, task_id))
     assert answer.data["result"]["error"]["code"] == "invalid_request"
@@ -234,11 +234,11 @@ async def test_what_does_not_fit_who_takes_it_is_answered_when_that_comes(platfo
     assert charged == []
 
 
-async def test_the_gate_of_who_takes_it_holds_when_that_comes(platform: Platform) -> None:
+async def test_the_gate_of_a_later_taker_holds_an_untaken_request(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(asks())
     task_id = await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await platform.start(pays(charged, approval="always"))
     question = await the_wait(platform)
     assert charged == []
@@ -247,7 +247,7 @@ async def test_the_gate_of_who_takes_it_holds_when_that_comes(platform: Platform
     assert (answer.data["result"]["result"], charged) == ({"charged": 9}, [9])
 
 
-async def test_what_nobody_took_in_time_is_never_handed_over_and_whoever_asked_is_told(
+async def test_an_untaken_request_past_its_deadline_is_answered_and_never_handed_over(
     platform: Platform, clock: VirtualClock
 ) -> None:
     charged: list[Any] = []
@@ -264,7 +264,7 @@ async def test_what_nobody_took_in_time_is_never_handed_over_and_whoever_asked_i
 
     await platform.start(shop)
     await platform.publish("business-facts", "order.placed", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await until(platform, lambda: is_idle(platform))
     await clock.advance(timedelta(days=8))
     (data,) = await until(platform, lambda: told)
@@ -274,11 +274,11 @@ async def test_what_nobody_took_in_time_is_never_handed_over_and_whoever_asked_i
     assert charged == [1]
 
 
-async def test_a_request_that_was_held_at_its_handing_over_is_not_taken_when_it_comes_again(platform: Platform) -> None:
+async def test_a_request_held_at_its_hand_over_is_not_taken_when_it_comes_again(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(asks())
     await platform.publish("action-requests", "order.requested", {})
-    (request,) = await requested(platform, "till.requested")
+    (request,) = await wait_for_requests(platform, "till.requested")
     await until(platform, lambda: is_idle(platform))
     await platform.start(pays(charged, approval="always"))
     question = await the_wait(platform)
@@ -305,8 +305,8 @@ async def test_a_gate_holds_though_its_agent_came_between_the_publish_and_the_ar
         queue.unsent = but_for_it  # type: ignore[method-assign]
         await platform.start(asks())
         await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
-        await killed(platform)
+        await wait_for_requests(platform, "till.requested")
+        await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(asks(), pays(charged, approval="always"))
         assert (await the_wait(platform)).proposed_data == {"amount": 9}
@@ -318,7 +318,7 @@ async def test_a_gate_holds_though_its_agent_was_gone_when_another_came(path: Pa
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await until(platform, lambda: is_idle(platform))
         gone = pays(charged, approval="always").registration()
         await platform.services.store.registry.register([gone], clock.now())
@@ -330,19 +330,19 @@ async def test_a_gate_holds_though_its_agent_was_gone_when_another_came(path: Pa
         assert charged == []
 
 
-async def test_a_request_that_people_let_go_twice_is_answered_for(path: Path, clock: VirtualClock) -> None:
+async def test_a_request_approved_twice_is_carried_out_once(path: Path, clock: VirtualClock) -> None:
     charged: list[Any] = []
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         task_id = await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await platform.start(pays(charged, approval="always"))
         first = await the_wait(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         await platform.registry.deregister("till")
         assert await platform.answer(first.wait_id, {"approved": True}) == "accepted"
-        await requested(platform, "till.requested", 2)
+        await wait_for_requests(platform, "till.requested", 2)
         await until(platform, lambda: is_idle(platform))
         await platform.start(pays(charged, approval="always"))
         second = await the_wait(platform)
@@ -353,7 +353,7 @@ async def test_a_request_that_people_let_go_twice_is_answered_for(path: Path, cl
     assert (answer.data["result"]["result"], charged) == ({"charged": 9}, [9])
 
 
-async def test_what_nobody_takes_is_listed_with_its_plan_and_with_its_task(
+async def test_an_untaken_request_is_listed_with_its_plan_and_with_its_task(
     platform: Platform, clock: VirtualClock
 ) -> None:
     asking = Worker("clerk")
@@ -365,7 +365,7 @@ async def test_what_nobody_takes_is_listed_with_its_plan_and_with_its_task(
     asking.on_result("paid")(lambda result, context: None)
     plan = await order(platform, planner([publish("work.requested"), complete({})]), asking)
     task_id = await platform.publish("action-requests", "work.requested", {})
-    mine, loose = await requested(platform, "till.requested", 2)
+    mine, loose = await wait_for_requests(platform, "till.requested", 2)
     if mine.plan_id is None:
         mine, loose = loose, mine
     await until(platform, lambda: is_idle(platform))

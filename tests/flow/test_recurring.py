@@ -1,4 +1,4 @@
-"""Goals that a planner pursues again and again by itself."""
+"""Recurring goals: a planner pursues them again and again by a schedule."""
 
 from datetime import timedelta
 from functools import partial
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, planner, running, until
+from kit import as_time_passes, planner, running_platform, until
 
 from soorma_ai import ConfigError, EventDefinition, GoalContext, PlanContext, Planner, Platform, PlatformContext
 from soorma_ai.testing.clock import VirtualClock
@@ -28,7 +28,7 @@ def clerk(pursued: list[Any], when: Any = timedelta(hours=1), **options: Any) ->
     return minds
 
 
-async def test_a_goal_comes_again_and_again(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_scheduled_goal_comes_again_and_again(platform: Platform, clock: VirtualClock) -> None:
     pursued: list[Any] = []
     begun = clock.now()
     await platform.start(clerk(pursued))
@@ -44,13 +44,13 @@ async def test_a_goal_comes_again_and_again(platform: Platform, clock: VirtualCl
 
 
 @pytest.mark.parametrize("away", [0.5, 1.5, 100.5])
-async def test_what_was_missed_is_one_goal(tmp_path: Path, clock: VirtualClock, away: float) -> None:
+async def test_goals_missed_while_away_are_one_goal(tmp_path: Path, clock: VirtualClock, away: float) -> None:
     pursued: list[Any] = []
     path, begun = tmp_path / "recurring.db", clock.now()
-    async with running(path, clock, clerk(pursued)):
+    async with running_platform(path, clock, clerk(pursued)):
         pass
     await clock.advance(away * HOUR)
-    async with running(path, clock, clerk(pursued)) as platform:
+    async with running_platform(path, clock, clerk(pursued)) as platform:
         await clock.advance(0.25 * HOUR)
         if away > 1:
             await until(platform, lambda: len(pursued) == 1)
@@ -60,7 +60,7 @@ async def test_what_was_missed_is_one_goal(tmp_path: Path, clock: VirtualClock, 
         assert pursued[-1][0] == begun + timedelta(hours=away + 0.5)
 
 
-async def test_a_goal_that_fails_comes_again(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_failed_scheduled_goal_comes_again(platform: Platform, clock: VirtualClock) -> None:
     tried: list[str] = []
     minds = Planner("clerk")
 
@@ -79,18 +79,20 @@ async def test_a_goal_that_fails_comes_again(platform: Platform, clock: VirtualC
     await as_time_passes(clock, second)
 
 
-async def test_a_schedule_that_is_taken_out_comes_no_more(tmp_path: Path, clock: VirtualClock) -> None:
+async def test_a_removed_schedule_starts_no_goal(tmp_path: Path, clock: VirtualClock) -> None:
     pursued: list[Any] = []
     path = tmp_path / "recurring.db"
-    async with running(path, clock, clerk(pursued)):
+    async with running_platform(path, clock, clerk(pursued)):
         pass
-    async with running(path, clock, clerk(pursued, "0 0 1 1 *")) as platform:
+    async with running_platform(path, clock, clerk(pursued, "0 0 1 1 *")) as platform:
         await clock.advance(3 * HOUR)
         rows = await platform.services.store.events.events(limit=100)
         assert (pursued, [row.event.type for row in rows]) == ([], [])
 
 
-async def test_a_planner_that_goes_by_itself_needs_no_handler(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_scheduled_goal_of_a_choreography_planner_needs_no_handler(
+    platform: Platform, clock: VirtualClock
+) -> None:
     minds = planner([complete({"done": True})], goals=["shelves.checked"], external_events=["shelf.empty"])
     minds.every("0 * * * *", "shelves.checked")
     await platform.start(minds)
@@ -116,7 +118,7 @@ async def test_a_planner_that_goes_by_itself_needs_no_handler(platform: Platform
         ),
     ],
 )
-def test_what_could_never_come_is_told_at_once(make: Any, match: str) -> None:
+def test_an_impossible_schedule_is_refused_at_once(make: Any, match: str) -> None:
     with pytest.raises(ConfigError, match=match):
         make().check()
 

@@ -1,9 +1,9 @@
-"""A large result is told in outline: the model hands it on by where it stands, or looks at a part of it."""
+"""A large result is shown in outline: the model refers to it by its path, or looks at a part of it."""
 
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, published
+from kit import PATIENCE, order, planner, published_events
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
@@ -60,11 +60,11 @@ async def test_a_large_result_is_handed_on_without_passing_through_the_model(
     second = minds.reasoner.questions[1]  # type: ignore[union-attr]
     assert "step2, in outline: <data>" in second.messages[1].content
     assert "row 1999" not in second.messages[1].content and len(second.messages[1].content) < 8_000
-    for event in (await published(platform))[2:]:
-        assert "$from" not in event.data, "what is published is the value"
+    for event in (await published_events(platform))[2:]:
+        assert "$from" not in event.data, "the value itself is published"
 
 
-async def test_a_part_of_a_large_result_is_shown_when_it_is_asked_for(platform: Platform) -> None:
+async def test_a_part_of_a_large_result_is_shown_on_request(platform: Platform) -> None:
     minds = planner([ASK, look("step2.result.rows[1500:1502]"), complete({})])
     plan = await order(platform, minds, archive([]))
     assert await plan.result(timeout=PATIENCE) == {}
@@ -96,15 +96,15 @@ async def test_a_part_of_a_large_result_is_found_by_words(platform: Platform) ->
         (look("the rows"), "is no reference"),
     ],
 )
-async def test_what_is_referred_to_in_vain_is_refused_in_words(platform: Platform, bad: Any, told: str) -> None:
+async def test_a_reference_in_vain_is_refused_with_its_reason(platform: Platform, bad: Any, told: str) -> None:
     minds = planner([ASK, bad, complete({})])
     plan = await order(platform, minds, archive([]))
     assert await plan.result(timeout=PATIENCE) == {}
     assert told in minds.reasoner.questions[-1].messages[-1].content  # type: ignore[union-attr]
 
 
-async def test_no_plan_sees_what_came_in_another(platform: Platform) -> None:
-    """Steps are numbered in each plan for itself: the number of another's result means nothing here."""
+async def test_no_plan_sees_the_results_of_another(platform: Platform) -> None:
+    """Steps are numbered per plan: the number of another plan's result means nothing here."""
     first = planner([ASK, complete({})])
     await (await order(platform, first, archive([]))).result(timeout=PATIENCE)
     second = planner([complete({"x": {"$from": "step2.result"}})] * 3, name="other", goals=["other.goal"])

@@ -1,4 +1,4 @@
-"""Removing what is over changes nothing for what lives."""
+"""Pruning ended plans changes nothing for living ones."""
 
 import asyncio
 import random
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import is_idle, open_platform, payments, planner, running, stock, until
+from kit import is_idle, open_platform, payments, planner, running_platform, stock, until
 from places import counts_of, raw
 from worst import IS_WORST
 
@@ -33,7 +33,7 @@ STIRRING = """
 
 
 def decide(question: ModelQuestion) -> Any:
-    """Reserve; then, as the order says, pay (which a person approves), wait for the buyer, or be done."""
+    """Reserve; then, as the order says, pay (with the approval of a person), wait for the buyer, or be done."""
     told = question.messages[1].content.split("Events you can publish")[0]
     if "inventory.reserve.requested answered" not in told and "inventory.reserve.requested was" not in told:
         return publish("inventory.reserve.requested", order_id="A1")
@@ -46,7 +46,7 @@ def decide(question: ModelQuestion) -> Any:
 
 @dataclass
 class Run:
-    """A year of a small shop, that is open for a moment now and then. `forgets` prunes; the rest is the same for the
+    """A year of a small shop, open for a moment now and then. With `forgets` it prunes; the rest is the same for the
     same seed."""
 
     path: Path
@@ -83,7 +83,7 @@ class Run:
             yield platform
 
     async def _quiet(self, platform: Platform) -> None:
-        """Everything that can be done now is done."""
+        """Wait until all work of the moment is done."""
 
         async def is_quiet() -> bool:
             with raw(self.path) as owner:
@@ -108,7 +108,7 @@ class Run:
             await platform.request("inventory.reserve.requested", {"order_id": key}, idempotency_key=key)
 
     async def _remember(self, platform: Platform) -> None:
-        """How plans ended, before it is forgotten."""
+        """Record the ends of plans before they are forgotten."""
         for plan_id in self.plans:
             plan = None if plan_id in self.told else await platform.services.store.plans.plan(plan_id)
             if plan is not None and plan.status.is_final:
@@ -125,7 +125,7 @@ class Run:
             self.kept += pruned.kept
 
 
-# A year of openings, each of which is a process's.
+# A year of openings, each in a process of its own.
 @pytest.mark.timeout(600)
 async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path) -> None:
     kept, forgetful = Run(tmp_path / "kept.db", SEED, False), Run(tmp_path / "forgetful.db", SEED, True)
@@ -136,21 +136,21 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
     assert len(kept.told) == len(kept.plans) > 5
     assert (forgetful.removed, forgetful.kept) == (len(kept.plans), 0)
     left = {name for name, rows in counts_of(tmp_path / "forgetful.db").items() if rows}
-    # Over a broker the store has a name, which is nobody's and stays, as does what a database has of its own.
+    # Over a broker the store has a name of no tenant. It stays, like the database's own rows.
     assert left - {"store", "sqlite_sequence", "meta", "memo_total", "access"} == {"agent", "definition", "taking"}
 
 
 @asynccontextmanager
 async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerator[Platform]:
-    """Closed while days pass: an open one keeps its leases and heart-beats every few seconds of them. What was said
-    has arrived by then, since nothing is forgotten that is on its way."""
-    async with running(path, clock, *agents) as platform:
+    """A platform open for a moment and closed while days pass: an open one renews leases and heartbeats every few
+    seconds of them. All events have arrived by its end, since an event on its way is not forgotten."""
+    async with running_platform(path, clock, *agents) as platform:
         yield platform
         if agents:
             await until(platform, lambda: is_idle(platform))
 
 
-async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: VirtualClock) -> None:
+async def test_a_platform_forgets_plans_a_month_after_their_end(path: Path, clock: VirtualClock) -> None:
     agents = planner([complete({"n": 1}), complete({"n": 2})]), stock()
     async with shop(path, clock, *agents) as platform:
         handle = await platform.submit("order.received", {}, idempotency_key="k")
@@ -171,7 +171,7 @@ async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: Virtua
         assert (await fresh.result(timeout=10), fresh.plan_id) == ({"n": 2}, handle.plan_id)
 
 
-async def test_a_long_prune_keeps_nobody_waiting(
+async def test_a_long_prune_keeps_no_other_task_waiting(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shop(path, clock, planner(lambda _: complete()), stock()) as platform:
@@ -196,9 +196,7 @@ async def test_a_long_prune_keeps_nobody_waiting(
         running.cancel()
 
 
-async def test_only_a_plan_that_is_over_can_be_named_and_nothing_is_kept_for_less_than_a_day(
-    platform: Platform,
-) -> None:
+async def test_a_prune_takes_final_statuses_only_and_an_age_of_a_day_or_more(platform: Platform) -> None:
     for age in (timedelta(0), timedelta(hours=23, minutes=59), -DAY):
         with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
             await platform.prune(age)
@@ -210,7 +208,7 @@ async def test_only_a_plan_that_is_over_can_be_named_and_nothing_is_kept_for_les
     assert await platform.prune(statuses=[PlanStatus.FAILED, "cancelled"]) == Pruned()
 
 
-async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_shown_and_goes_next_time(
+async def test_a_plan_removed_in_part_before_a_stop_is_shown_and_goes_next_time(
     path: Path, clock: VirtualClock
 ) -> None:
     agents = planner(decide, name="orders"), stock(), payments()

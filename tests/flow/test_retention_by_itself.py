@@ -1,4 +1,4 @@
-"""A platform that removes what is over by itself."""
+"""Automatic retention: a platform removes ended plans by itself."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -16,13 +16,13 @@ DAY = timedelta(days=1)
 
 
 @pytest.mark.parametrize("retention", [timedelta(hours=1), timedelta(0), "30d", 30])
-def test_a_retention_that_is_no_day_or_more_is_told_at_once(retention: Any) -> None:
+def test_a_retention_of_less_than_a_day_is_refused_at_once(retention: Any) -> None:
     with pytest.raises(ConfigError, match=r"Platform\(retention=\.\.\.\)"):
         Platform("sqlite://", retention=retention)
 
 
 @pytest.mark.parametrize("retention", [None, 2 * DAY])
-async def test_what_ended_longer_ago_goes_of_every_tenant(
+async def test_plans_ended_before_the_retention_go_from_every_tenant(
     tmp_path: Path, clock: VirtualClock, retention: timedelta | None
 ) -> None:
     url = f"sqlite:///{tmp_path / 'kept.db'}"
@@ -47,7 +47,7 @@ async def test_what_ended_longer_ago_goes_of_every_tenant(
             assert await upkeep.tenants() == ["acme", "default", "zeta"]
 
 
-async def test_what_is_young_stays_until_it_is_old(tmp_path: Path, clock: VirtualClock) -> None:
+async def test_an_ended_plan_stays_for_the_time_of_its_retention(tmp_path: Path, clock: VirtualClock) -> None:
     async with Platform(f"sqlite:///{tmp_path / 'kept.db'}", clock=clock, retention=DAY) as platform:
         await platform.start(planner([complete()]), stock())
         plan = await platform.submit("order.received", {})

@@ -1,4 +1,4 @@
-"""The table of (role, call, whose), walked cell by cell: every call, by everybody, on everybody's things."""
+"""The table of (role, call, owner), walked cell by cell: every call, by every role, on the things of every owner."""
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -44,7 +44,7 @@ OWNERS = {
 }
 ROLES = {"user": (), "auditor": ("auditor",), "operator": ("operator",), "root": None}
 
-# What each role may do with its own, another user's, nobody's and another tenant's things.
+# The rights of each role on its own, another user's, unowned and another tenant's things.
 SEE = {
     "user": "may hidden hidden hidden",
     "auditor": "may may may hidden",
@@ -57,7 +57,7 @@ STEER = {
     "operator": "may may may hidden",
     "root": "may may may hidden",
 }
-# What is the tenant's as a whole, and another tenant's.
+# The rights on the things of a whole tenant, its own and another.
 MEET = dict.fromkeys(ROLES, "may hidden")
 OVERSEE = {"user": "forbidden hidden", "auditor": "may hidden", "operator": "may hidden", "root": "may hidden"}
 MANAGE = {"user": "forbidden hidden", "auditor": "forbidden hidden", "operator": "may hidden", "root": "may hidden"}
@@ -71,7 +71,7 @@ GRANT = {
 
 @dataclass(frozen=True)
 class Things:
-    """One of everything of one owner."""
+    """The things of one owner, one of each kind."""
 
     tenant_id: str
     user_id: str
@@ -124,7 +124,7 @@ async def _pages(found: Awaitable[PlanPage], things: Things) -> None:
 
 
 async def _of_tenant(c: LocalClient, t: Things, found: Awaitable[object]) -> None:
-    """What is told of the caller's own tenant."""
+    """A call about the caller's own tenant."""
     await found
     has([c.person], lambda person: person.tenant_id == t.tenant_id)
 
@@ -144,7 +144,7 @@ async def _page(c: LocalClient, t: Things) -> None:
 
 
 async def _told(found: Awaitable[Iterable[Memo]], t: Things) -> None:
-    """What it finds is of this tenant: there is no way to name another."""
+    """It finds memos of this tenant only: no other can be named."""
     has(await found, lambda memo: memo.content == f"tea of {t.tenant_id}")
 
 
@@ -154,18 +154,18 @@ async def _known(c: LocalClient, t: Things) -> None:
 
 
 async def _cancelled(c: LocalClient, t: Things) -> None:
-    """By a handle that who may see the plan has got."""
+    """By a handle, got with the right to see the plan."""
     await PlanHandle(t.plan_id, t.goal_id, c).cancel()
 
 
 async def _let(call: Awaitable[object]) -> None:
-    """What is refused for another reason than whose it is was let through."""
+    """Let through a call refused for another reason than its owner."""
     with suppress(LocalProtocolError):
         await call
 
 
 async def _hand_over(c: LocalClient, t: Things) -> None:
-    """Who steers a question is told of the colleague, whom nobody knows; who does not, of themselves."""
+    """With the right to steer, the error is about the unknown colleague; without it, about the caller."""
     with pytest.raises(LocalProtocolError) as refused:
         await c.inbox.hand_over(t.wait_id, "zoe")
     if "the roles of zoe are not known here" not in str(refused.value):
@@ -179,7 +179,7 @@ async def _check_link(c: LocalClient, t: Things) -> None:
 
 
 async def _resumed(c: LocalClient, t: Things) -> None:
-    with suppress(IllegalTransition):  # nobody has to
+    with suppress(IllegalTransition):  # there may be nothing to resume
         await c.resume(t.plan_id)
 
 
@@ -238,7 +238,7 @@ SEEING: dict[str, Call] = {
     "tracker.delegation_group": lambda c, t: c.tracker.delegation_group(t.group_id),
     "tracker.untaken": lambda c, t: _listed(c.tracker.untaken(), lambda one: one.request_id == t.untaken_id),
 }
-# In an order in which none takes from the next what it needs.
+# In an order without a call that takes a later one's thing.
 STEERING: dict[str, Call] = {
     "prompt": lambda c, t: c.prompt(t.plan_id),
     "inbox.hand_over": _hand_over,
@@ -332,7 +332,7 @@ async def _deregister(c: LocalClient, agent: str) -> None:
 
 
 def _of(c: LocalClient, t: Things) -> LocalClient:
-    """What is pruned is the caller's own tenant: there is no way to name another."""
+    """A prune is of the caller's own tenant: no other can be named."""
     if t.tenant_id != c.person.tenant_id:
         raise NotFound("no call names it")
     return c
@@ -356,8 +356,8 @@ def agents(groups: list[str]) -> list[Any]:
     return [planner(lambda question: publish("payment.charge.requested", amount=5)), gate, stock(), broken, clerk]
 
 
-async def made_by(platform: Platform, person: Person, groups: list[str]) -> Things:
-    """Everything that there is, of one person."""
+async def make_things(platform: Platform, person: Person, groups: list[str]) -> Things:
+    """Make the things of one person, one of each kind."""
     services, owner, root = platform.services, LocalClient(platform.services, person), Person(person.tenant_id)
     session = await owner.create_session("talk")
     plan = await owner.submit("order.received", {}, session_id=session.session_id)
@@ -425,15 +425,15 @@ async def groups(platform: Platform) -> AsyncIterator[list[str]]:
 
 @pytest.mark.parametrize("whose", OWNERS)
 @pytest.mark.parametrize("role", ROLES)
-async def test_every_call_does_with_everybodys_things_what_the_table_says(
+async def test_every_call_on_the_things_of_every_owner_ends_as_in_the_table(
     platform: Platform, groups: list[str], role: str, whose: str
 ) -> None:
-    things, roles = await made_by(platform, OWNERS[whose], groups), ROLES[role]
+    things, roles = await make_things(platform, OWNERS[whose], groups), ROLES[role]
     person = Person("default", "ann", None if roles is None else frozenset(roles))
     client, column = LocalClient(platform.services, person), list(OWNERS).index(whose)
     seen, steered = SEE[role].split()[column], STEER[role].split()[column]
     assert await walk(SEEING, client, things) == dict.fromkeys(SEEING, seen)
-    # Who sees it is told that others must answer; who does not is told that there is none.
+    # With sight of the question the error says that others must answer, and else that there is none.
     assert await verdict(lambda c, t: c.answer(t.wait_id, {}), client, things) == seen
     if whose in ("nobodys", "elsewhere"):
         for calls, table in OF_A_TENANT:
@@ -448,13 +448,13 @@ async def test_every_call_does_with_everybodys_things_what_the_table_says(
         assert await walk(BEGINNING, client, things) == dict.fromkeys(BEGINNING, "may")
     found = await walk(STEERING, client, things)
     if whose == "elsewhere":
-        # In a tenant of one's own, the names of another tenant's are names of nothing.
+        # In the caller's tenant, the names of another tenant's things are unknown.
         unknown = await walk(NAMING, client, replace(things, session_id="new", plan_id="unknown"))
         assert {name: found.pop(name) for name in NAMING} == unknown
     assert found == dict.fromkeys(found, steered)
 
 
-def test_the_walk_takes_every_call_that_there_is() -> None:
+def test_the_walk_takes_every_public_call() -> None:
     walked = {*SEEING, *STEERING, *BEGINNING, "answer", *(name for calls, _ in OF_A_TENANT for name in calls)}
     calls = {
         f"{prefix}{name}"
@@ -468,9 +468,7 @@ def test_the_walk_takes_every_call_that_there_is() -> None:
         assert {name for name in names if not name.startswith("handle.")} - {"find_waits"} <= set(RIGHTS)
 
 
-async def test_a_question_that_names_nobody_is_listed_to_whose_it_is_and_answered_by_whoever_was_given_its_id(
-    platform: Platform,
-) -> None:
+async def test_a_question_without_approvers_is_listed_to_its_owner_and_answered_by_its_id(platform: Platform) -> None:
     await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
     ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))
     plan = await ann.submit("order.received", {})
@@ -481,7 +479,7 @@ async def test_a_question_that_names_nobody_is_listed_to_whose_it_is_and_answere
 
 
 async def test_an_approver_sees_the_question_and_not_the_plan(platform: Platform, groups: list[str]) -> None:
-    things = await made_by(platform, OWNERS["others"], groups)
+    things = await make_things(platform, OWNERS["others"], groups)
     manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
     assert [one.wait_id for one in await manager.waits()] == [things.wait_id]
     with pytest.raises(NotFound):
@@ -490,10 +488,10 @@ async def test_an_approver_sees_the_question_and_not_the_plan(platform: Platform
 
 
 @pytest.mark.parametrize("whose", ["others", "elsewhere"])
-async def test_a_guessed_id_is_answered_as_one_that_there_is_not(
+async def test_a_guessed_id_gets_the_same_error_as_an_unknown_one(
     platform: Platform, groups: list[str], whose: str
 ) -> None:
-    things = await made_by(platform, OWNERS[whose], groups)
+    things = await make_things(platform, OWNERS[whose], groups)
     eve = platform.as_user(tenant_id="default", user_id="eve")
     calls: dict[str, Callable[[str], Awaitable[Any]]] = {
         things.plan_id: eve.plan,
@@ -512,9 +510,7 @@ async def test_a_guessed_id_is_answered_as_one_that_there_is_not(
         assert words[0] == words[1]
 
 
-async def test_who_sees_every_question_by_a_role_that_steers_nothing_answers_none_that_names_nobody(
-    platform: Platform,
-) -> None:
+async def test_an_auditor_may_not_answer_a_question_without_approvers(platform: Platform) -> None:
     await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
     plan = await platform.as_user(tenant_id="default", user_id="ann").submit("order.received", {})
     wait = await until(platform, plan.next_wait)
@@ -526,7 +522,7 @@ async def test_who_sees_every_question_by_a_role_that_steers_nothing_answers_non
     assert await operator.answer(wait.wait_id, {"approved": True}) == "accepted"
 
 
-async def test_a_fact_of_one_user_moves_no_plan_of_another_by_what_it_says(platform: Platform) -> None:
+async def test_a_fact_of_one_user_moves_no_plan_of_another_by_its_data(platform: Platform) -> None:
     confirmed = EventDefinition(
         event_name="carrier.confirmed", topic="business-facts", correlate={"/order_id": "goal_data.order_id"}
     )
@@ -551,7 +547,7 @@ async def test_a_fact_of_one_user_moves_no_plan_of_another_by_what_it_says(platf
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "a\x1b"])
-def test_a_name_that_cannot_be_printed_names_nobody(name: str) -> None:
+def test_an_unprintable_name_of_a_tenant_user_or_role_is_refused(name: str) -> None:
     for given in ({"tenant_id": name}, {"user_id": name}, {"roles": frozenset({name})}):
         with pytest.raises(LocalProtocolError, match="no name"):
             Person(**given)  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
-"""Several results that stand in line for one plan or task are handled one after the other, and committed together; what
-comes of that is what comes of them one by one."""
+"""Runs: several results in line for one plan or task are handled one after the other and committed together, with the
+same outcome as one by one."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fanin import PART, WIDE, answers, arrive, register_parts, reply_to
-from kit import PATIENCE, as_time_passes, ended, killed, open_platform, planner, requested, until
+from kit import PATIENCE, as_time_passes, kill_platform, open_platform, planner, until, wait_for_end, wait_for_requests
 from places import raw
 from test_commits import count_commits, failing_once
 from worst import HAS_BROKER
@@ -69,8 +69,8 @@ def lasting(value: Any) -> Any:
             return value
 
 
-def stored(path: Path) -> dict[str, list[str]]:
-    """What a file holds, in the order in which it was written where that means anything."""
+def stored_rows(path: Path) -> dict[str, list[str]]:
+    """Return the rows of a file, in the order of writing where that order counts."""
 
     def read(text: Any) -> Any:
         return lasting(json.loads(text)) if isinstance(text, str) and text[:1] in "{[" else text
@@ -81,19 +81,19 @@ def stored(path: Path) -> dict[str, list[str]]:
     return {name: found if name == "events" else sorted(found) for name, found in told.items()}
 
 
-async def begun(platform: Platform, minds: Any, count: int = WIDTH) -> tuple[PlanHandle, list[EventEnvelope]]:
-    """The plan of these agents, and the requests that it has published, in their order."""
+async def begin_plan(platform: Platform, minds: Any, count: int = WIDTH) -> tuple[PlanHandle, list[EventEnvelope]]:
+    """Begin a plan; return it with its published requests, in their order."""
     await register_parts(platform)
     await platform.start(minds)
     plan = await platform.submit("order.received", {})
-    return plan, sorted(await requested(platform, PART, count), key=lambda request: request.data["n"])
+    return plan, sorted(await wait_for_requests(platform, PART, count), key=lambda request: request.data["n"])
 
 
-async def task_begun(platform: Platform, worker: Worker, count: int = WIDTH) -> tuple[str, list[EventEnvelope]]:
+async def begin_task(platform: Platform, worker: Worker, count: int = WIDTH) -> tuple[str, list[EventEnvelope]]:
     await register_parts(platform)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "order.requested", {}, idempotency_key="order")
-    return task_id, sorted(await requested(platform, PART, count), key=lambda request: request.data["n"])
+    return task_id, sorted(await wait_for_requests(platform, PART, count), key=lambda request: request.data["n"])
 
 
 def replies_to(requests: Sequence[EventEnvelope]) -> list[EventEnvelope]:
@@ -104,13 +104,13 @@ def replies_to(requests: Sequence[EventEnvelope]) -> list[EventEnvelope]:
 
 
 async def at_once(platform: Platform, replies: Sequence[EventEnvelope]) -> None:
-    """Let them come in one transaction, so that they stand in one line, and wait until all of them are handled."""
+    """Let replies arrive in one transaction, so that they stand in one line, and wait until all are handled."""
     await arrive(platform, replies, len(replies))
     await all_handled(platform, replies[0])
 
 
 async def all_handled(platform: Platform, reply: EventEnvelope) -> None:
-    """Return when nothing stands in line for whoever this reply came for."""
+    """Return when no delivery stands in line for the receiver of this reply."""
     store = platform.services.store
     met = await store.plans.expectation(reply.correlation_id or "")
     assert met is not None
@@ -129,7 +129,7 @@ def parts(count: int = WIDTH) -> list[Any]:
 def joining(need: int | None) -> Story:
     async def story(platform: Platform, clock: VirtualClock) -> None:
         minds = planner([publish_all(*parts(), need=need), complete({"done": True})], limits=WIDE)
-        plan, requests = await begun(platform, minds)
+        plan, requests = await begin_plan(platform, minds)
         await at_once(platform, replies_to(requests))
         assert await plan.result(timeout=9) == {"done": True}
         assert len(minds.reasoner.questions) == 2  # type: ignore[union-attr]
@@ -138,11 +138,11 @@ def joining(need: int | None) -> Story:
 
 
 async def two_joins(platform: Platform, clock: VirtualClock) -> None:
-    """Results that are late for the first are in one line with those of the second."""
+    """Late results of the first join stand in one line with those of the second."""
     both = [publish_all(*parts(20), need=5), publish_all(*(publish(PART, n=n) for n in range(20, 40))), complete()]
-    plan, first = await begun(platform, planner(both, limits=WIDE), 20)
+    plan, first = await begin_plan(platform, planner(both, limits=WIDE), 20)
     await at_once(platform, [reply_to(one) for one in first[:5]])
-    second = [one for one in await requested(platform, PART, 40) if one.data["n"] >= 20]
+    second = [one for one in await wait_for_requests(platform, PART, 40) if one.data["n"] >= 20]
     mixed = [one for pair in zip(first[5:], second[:15], strict=True) for one in pair]
     await at_once(platform, [reply_to(one) for one in [*mixed, *second[15:]]])
     await plan.result(timeout=9)
@@ -150,7 +150,7 @@ async def two_joins(platform: Platform, clock: VirtualClock) -> None:
 
 async def join_whose_time_is_over(platform: Platform, clock: VirtualClock) -> None:
     script = [publish_all(*parts(), timeout_seconds=60), complete({"some": True})]
-    plan, requests = await begun(platform, planner(script, limits=WIDE))
+    plan, requests = await begin_plan(platform, planner(script, limits=WIDE))
     replies = [reply_to(one) for one in requests]
     await at_once(platform, replies[:11])
     await clock.advance(61)
@@ -158,19 +158,19 @@ async def join_whose_time_is_over(platform: Platform, clock: VirtualClock) -> No
     assert await plan.result(timeout=9) == {"some": True}
 
 
-async def cancelled(platform: Platform, clock: VirtualClock) -> None:
-    plan, requests = await begun(platform, planner([publish_all(*parts())], limits=WIDE))
+async def cancel_midway(platform: Platform, clock: VirtualClock) -> None:
+    plan, requests = await begin_plan(platform, planner([publish_all(*parts())], limits=WIDE))
     replies = [reply_to(one) for one in requests]
     await at_once(platform, replies[:20])
     await platform.services.store.queue.arrive(replies[20:], clock.now())
     await platform.cancel(plan.plan_id, "enough")
     platform.services.signals.wake_agents()
-    assert (await ended(platform, plan.plan_id)).status == "cancelled"
+    assert (await wait_for_end(platform, plan.plan_id)).status == "cancelled"
     await all_handled(platform, replies[0])
 
 
-def adding(width: int = WIDTH) -> tuple[Planner, list[int]]:
-    """A planner without a model, whose handler sums up what comes in its state and in its memory."""
+def adding_planner(width: int = WIDTH) -> tuple[Planner, list[int]]:
+    """A planner without a model: its handler sums up results in its state and in its memory."""
     minds, seen = Planner("adder", limits=WIDE), list[int]()
 
     @minds.on_goal("order.received")
@@ -196,16 +196,16 @@ def adding(width: int = WIDTH) -> tuple[Planner, list[int]]:
     return minds, seen
 
 
-async def added(platform: Platform, clock: VirtualClock) -> None:
-    minds, seen = adding()
-    plan, requests = await begun(platform, minds)
+async def add_up(platform: Platform, clock: VirtualClock) -> None:
+    minds, seen = adding_planner()
+    plan, requests = await begin_plan(platform, minds)
     await at_once(platform, replies_to(requests))
     result = await plan.result(timeout=9)
     assert (result, len(seen)) == ({"sum": sum(range(WIDTH)) - 2}, WIDTH)
 
 
-def counting(width: int = WIDTH, *, chatty: bool = False) -> Worker:
-    """A worker of two groups, which keeps what has come in its state; a chatty one tells of every fifth."""
+def counting_worker(width: int = WIDTH, *, chatty: bool = False) -> Worker:
+    """A worker of two groups: keeps its results in its state; a chatty one announces every fifth."""
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -232,9 +232,9 @@ def counting(width: int = WIDTH, *, chatty: bool = False) -> Worker:
     return worker
 
 
-def counted(*, chatty: bool) -> Story:
+def counting_story(*, chatty: bool) -> Story:
     async def story(platform: Platform, clock: VirtualClock) -> None:
-        task_id, requests = await task_begun(platform, counting(chatty=chatty))
+        task_id, requests = await begin_task(platform, counting_worker(chatty=chatty))
         await at_once(platform, replies_to(requests))
         (answer,) = await answers(platform, task_id)
         assert len(answer.data["result"]["came"]) == WIDTH
@@ -243,7 +243,7 @@ def counted(*, chatty: bool) -> Story:
 
 
 async def one_after_the_other(platform: Platform, clock: VirtualClock) -> None:
-    """Ten at first, and one more for each of the first ten that came."""
+    """Ten requests at first, and one more for each of the first ten results."""
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -260,30 +260,30 @@ async def one_after_the_other(platform: Platform, clock: VirtualClock) -> None:
         if task.is_complete():
             await task.complete({"last": n})
 
-    task_id, requests = await task_begun(platform, worker, 10)
+    task_id, requests = await begin_task(platform, worker, 10)
     await at_once(platform, [reply_to(one) for one in requests])
-    more = sorted(await requested(platform, PART, 15), key=lambda request: request.data["n"])[10:]
+    more = sorted(await wait_for_requests(platform, PART, 15), key=lambda request: request.data["n"])[10:]
     await at_once(platform, [reply_to(one) for one in more])
     (answer,) = await answers(platform, task_id)
     assert answer.data["result"] == {"last": 18}
 
 
 async def left_without_a_next_step(platform: Platform, clock: VirtualClock) -> None:
-    """Each but the last leaves its plan with others that have come."""
-    minds, _ = adding()
+    """Each handling but the last leaves its plan with other results in line."""
+    minds, _ = adding_planner()
 
     @minds.on_transition()
     async def waits(transition: TransitionContext, context: PlatformContext) -> None:
         transition.plan.state["last"] = transition.data.get("n")
 
-    plan, requests = await begun(platform, minds)
+    plan, requests = await begin_plan(platform, minds)
     await at_once(platform, [reply_to(one) for one in requests])
-    assert "no_next_step" in (await ended(platform, plan.plan_id)).reason
+    assert "no_next_step" in (await wait_for_end(platform, plan.plan_id)).reason
 
 
 async def broken_by_one(platform: Platform, clock: VirtualClock) -> None:
-    """A handler lets out an error for one of them, and the task fails; what comes then is for nobody."""
-    worker = counting()
+    """A handler raises an error for one result, and the task fails; later results have no receiver."""
+    worker = counting_worker()
     real = worker._result_handlers["part.done"].function  # pyright: ignore[reportPrivateUsage]
     del worker._result_handlers["part.done"]  # pyright: ignore[reportPrivateUsage]
 
@@ -295,7 +295,7 @@ async def broken_by_one(platform: Platform, clock: VirtualClock) -> None:
         (await result.restore_task()).state["came"].pop()
         await real(result, context)  # type: ignore[misc]
 
-    task_id, requests = await task_begun(platform, worker)
+    task_id, requests = await begin_task(platform, worker)
     await at_once(platform, replies_to(requests))
     (answer,) = await answers(platform, task_id)
     assert "nine" in answer.data["error"]["message"]
@@ -307,10 +307,10 @@ STORIES = {
     "a join of some": joining(7),
     "two joins": two_joins,
     "a join whose time is over": join_whose_time_is_over,
-    "a cancelled plan": cancelled,
-    "an author's state and memory": added,
-    "a worker's groups": counted(chatty=False),
-    "a worker that tells of some": counted(chatty=True),
+    "a cancelled plan": cancel_midway,
+    "an author's state and memory": add_up,
+    "a worker's groups": counting_story(chatty=False),
+    "a worker that tells of some": counting_story(chatty=True),
     "a worker that asks for more": one_after_the_other,
     "a handler that breaks": broken_by_one,
     "a plan without a next step": left_without_a_next_step,
@@ -318,7 +318,7 @@ STORIES = {
 
 
 def watch_runs(platform: Platform) -> list[int]:
-    """Return what grows by the length of every run that is committed."""
+    """Return a list that grows by the length of every committed run."""
     queue, lengths = platform.services.store.queue, list[int]()
     real = queue.commit
 
@@ -334,23 +334,23 @@ def watch_runs(platform: Platform) -> list[int]:
     return lengths
 
 
-async def told(path: Path, story: Story) -> tuple[dict[str, list[str]], int]:
-    """What is stored after a story, and the length of its longest run."""
+async def run_story(path: Path, story: Story) -> tuple[dict[str, list[str]], int]:
+    """Return the rows stored after a story, and the length of its longest run."""
     clock = VirtualClock()
     async with open_platform(path, clock) as platform:
         lengths = watch_runs(platform)
         await story(platform, clock)
-    return stored(path), max(lengths)
+    return stored_rows(path), max(lengths)
 
 
 @pytest.mark.parametrize("name", STORIES)
-async def test_what_is_stored_at_the_end_is_what_comes_of_them_one_by_one(
+async def test_the_rows_after_runs_equal_the_rows_of_results_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    together, longest = await told(tmp_path / "together.db", STORIES[name])
+    together, longest = await run_story(tmp_path / "together.db", STORIES[name])
     assert 1 < longest <= LONGEST_RUN
     monkeypatch.setattr(flow, "LONGEST_RUN", 1)
-    one_by_one, longest = await told(tmp_path / "apart.db", STORIES[name])
+    one_by_one, longest = await run_story(tmp_path / "apart.db", STORIES[name])
     assert longest == 1
     for table, rows in one_by_one.items():
         assert together[table] == rows, table
@@ -358,22 +358,22 @@ async def test_what_is_stored_at_the_end_is_what_comes_of_them_one_by_one(
 
 @pytest.mark.skipif(HAS_BROKER, reason="by a broker there are more commits")
 @pytest.mark.parametrize(("by", "most"), [("plan", 7), ("task", 5)])
-async def test_a_hundred_results_that_have_come_are_a_few_commits(path: Path, by: str, most: int) -> None:
+async def test_a_hundred_results_in_line_are_a_few_commits(path: Path, by: str, most: int) -> None:
     async with open_platform(path, VirtualClock()) as platform:
         if by == "plan":
             minds = planner([publish_all(*parts(100)), complete({})], limits=WIDE)
-            _, requests = await begun(platform, minds, 100)
+            _, requests = await begin_plan(platform, minds, 100)
         else:
-            _, requests = await task_begun(platform, counting(100), 100)
+            _, requests = await begin_task(platform, counting_worker(100), 100)
         commits = count_commits(platform)
         await at_once(platform, [reply_to(one) for one in requests])
         assert len(commits) <= most
 
 
-def summing(
+def summing_worker(
     came: list[int], join: Callable[[ResultContext, PlatformContext], Awaitable[None]], **options: Any
 ) -> Worker:
-    """A worker of one group; each result is noted and handed on, before it is looked whether all have come."""
+    """A worker of one group: notes each result and hands it on, before it looks whether all have come."""
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -393,10 +393,10 @@ def summing(
     return worker
 
 
-async def summed(platform: Platform, clock: VirtualClock, worker: Worker) -> list[int]:
-    """The lengths of its runs, once the ten results that came at once have been summed up."""
+async def run_lengths(platform: Platform, clock: VirtualClock, worker: Worker) -> list[int]:
+    """Return the lengths of the worker's runs, once ten results at once have been summed up."""
     lengths = watch_runs(platform)
-    task_id, requests = await task_begun(platform, worker, 10)
+    task_id, requests = await begin_task(platform, worker, 10)
     del lengths[:]
     await arrive(platform, [reply_to(one) for one in requests], 10)
 
@@ -411,7 +411,9 @@ async def summed(platform: Platform, clock: VirtualClock, worker: Worker) -> lis
 async def nothing(result: ResultContext, context: PlatformContext) -> None: ...
 
 
-async def test_one_that_fails_ends_its_run_and_is_handled_again_alone(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_failing_result_ends_its_run_and_is_handled_again_alone(
+    platform: Platform, clock: VirtualClock
+) -> None:
     came, attempts = list[int](), list[int]()
 
     async def join(result: ResultContext, context: PlatformContext) -> None:
@@ -420,12 +422,12 @@ async def test_one_that_fails_ends_its_run_and_is_handled_again_alone(platform: 
             if len(attempts) == 1:
                 raise Retry("not now")
 
-    lengths = await summed(platform, clock, summing(came, join))
+    lengths = await run_lengths(platform, clock, summing_worker(came, join))
     assert (came, attempts) == ([0, 1, 2, 3, 4, *range(4, 10)], [1, 1])
-    assert lengths == [4, 1, 5], "what was before it counts, and the second time it leads nobody"
+    assert lengths == [4, 1, 5], "results before it count, and the second time it leads no run"
 
 
-async def test_the_pauses_and_attempts_of_one_that_fails_begin_when_it_is_alone(
+async def test_the_pauses_and_attempts_of_a_failing_result_begin_when_it_is_alone(
     platform: Platform, clock: VirtualClock
 ) -> None:
     tried: list[float] = []
@@ -436,48 +438,48 @@ async def test_the_pauses_and_attempts_of_one_that_fails_begin_when_it_is_alone(
             if len(tried) < 3:
                 raise Retry("not now", after=timedelta(seconds=60))
 
-    await summed(platform, clock, summing([], join, attempts=2))
+    await run_lengths(platform, clock, summing_worker([], join, attempts=2))
     assert tried[1] - tried[0] < 60 <= tried[2] - tried[1], "alone it is tried at once, and then after its pause"
 
 
-async def test_a_handler_that_is_tried_once_is_called_once(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_handler_with_one_attempt_is_called_once(platform: Platform, clock: VirtualClock) -> None:
     came: list[int] = []
-    assert await summed(platform, clock, summing(came, nothing, attempts=1)) == [1] * 10
+    assert await run_lengths(platform, clock, summing_worker(came, nothing, attempts=1)) == [1] * 10
     assert came == [*range(10)]
 
 
-async def test_what_takes_its_time_is_committed_before_the_next(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_slow_handling_is_committed_before_the_next(platform: Platform, clock: VirtualClock) -> None:
     async def join(result: ResultContext, context: PlatformContext) -> None:
         await clock.advance(0.06)
 
-    assert await summed(platform, clock, summing([], join)) == [2] * 5
+    assert await run_lengths(platform, clock, summing_worker([], join)) == [2] * 5
 
 
 @pytest.mark.parametrize(
     "error", [VersionConflict("somebody was first", counts=False), LocalProtocolError("a value of another kind")]
 )
-async def test_a_commit_that_is_refused_is_made_again_one_by_one(
+async def test_a_refused_commit_of_a_run_is_made_again_one_by_one(
     platform: Platform, clock: VirtualClock, error: Exception
 ) -> None:
     came: list[int] = []
     failed = failing_once(platform, lambda: error, lambda work: len(work.following) > 0)
-    lengths = await summed(platform, clock, summing(came, nothing))
+    lengths = await run_lengths(platform, clock, summing_worker(came, nothing))
     assert came == [*range(10), *range(10)]
     assert (len(failed[0].following), lengths) == (9, [1] * 11), "the first is put back, then each is handled alone"
 
 
-async def test_a_commit_that_cannot_be_made_for_a_while_is_made_later(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_commit_of_a_run_is_made_once_the_store_is_back(platform: Platform, clock: VirtualClock) -> None:
     came: list[int] = []
     failing_once(platform, lambda: StoreUnavailable("the disk is full"), lambda work: len(work.following) > 0)
-    assert await summed(platform, clock, summing(came, nothing)) == [10]
+    assert await run_lengths(platform, clock, summing_worker(came, nothing)) == [10]
     assert came == [*range(10)]
 
 
-async def test_what_is_cancelled_in_the_middle_of_a_run_has_nothing_of_it_happen(
+async def test_a_plan_cancelled_in_the_middle_of_a_run_keeps_nothing_of_the_run(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    minds, seen = adding()
-    plan, requests = await begun(platform, minds)
+    minds, seen = adding_planner()
+    plan, requests = await begin_plan(platform, minds)
 
     @minds.on_transition()
     async def cancels(transition: TransitionContext, context: PlatformContext) -> None:
@@ -486,12 +488,14 @@ async def test_what_is_cancelled_in_the_middle_of_a_run_has_nothing_of_it_happen
             await platform.services.store.plans.cancel(plan.plan_id, "enough", clock.now())
 
     await at_once(platform, [reply_to(one) for one in requests])
-    details = await ended(platform, plan.plan_id)
+    details = await wait_for_end(platform, plan.plan_id)
     assert details.status == "cancelled"
     assert [step.kind for step in details.steps if step.kind == "replied"] == []
 
 
-async def test_what_a_handler_left_behind_records_nothing_for_the_next(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_task_left_behind_by_a_handler_records_nothing_for_the_next(
+    platform: Platform, clock: VirtualClock
+) -> None:
     refused, left = list[str](), list[asyncio.Task[None]]()
 
     async def record(context: PlatformContext) -> None:
@@ -504,7 +508,7 @@ async def test_what_a_handler_left_behind_records_nothing_for_the_next(platform:
     async def join(result: ResultContext, context: PlatformContext) -> None:
         left.append(asyncio.create_task(record(context)))
 
-    assert await summed(platform, clock, summing([], join)) == [10]
+    assert await run_lengths(platform, clock, summing_worker([], join)) == [10]
     await asyncio.gather(*left)
     assert len(refused) == 10 and "has ended" in refused[0]
 
@@ -518,11 +522,13 @@ async def test_a_handler_that_cancels_its_own_task_ends_its_run_only(platform: P
             assert task is not None and task.cancel()
             await asyncio.sleep(0)
 
-    assert (await summed(platform, clock, summing(came, join)))[0] == 3
+    assert (await run_lengths(platform, clock, summing_worker(came, join)))[0] == 3
     assert came == [0, 1, 2, 3, *range(3, 10)]
 
 
-async def test_when_the_process_ends_in_a_run_each_of_it_is_handled_alone(path: Path, clock: VirtualClock) -> None:
+async def test_after_the_end_of_a_process_in_a_run_each_result_is_handled_alone(
+    path: Path, clock: VirtualClock
+) -> None:
     came, attempts, reached = list[int](), list[int](), asyncio.Event()
 
     async def join(result: ResultContext, context: PlatformContext) -> None:
@@ -533,14 +539,14 @@ async def test_when_the_process_ends_in_a_run_each_of_it_is_handled_alone(path: 
 
     platform = open_platform(path, clock)
     await platform.__aenter__()
-    task_id, requests = await task_begun(platform, summing(came, join), 10)
+    task_id, requests = await begin_task(platform, summing_worker(came, join), 10)
     await arrive(platform, [reply_to(one) for one in requests], 10)
     await asyncio.wait_for(reached.wait(), PATIENCE)
-    await killed(platform)
+    await kill_platform(platform)
     del came[:], attempts[:]
     async with open_platform(path, clock) as second:
         lengths = watch_runs(second)
-        await second.start(summing(came, join))
+        await second.start(summing_worker(came, join))
         (answer,) = await until(second, lambda: answers(second, task_id))
         assert answer.data["result"] == sum(range(10))
     assert (came, attempts, set(lengths)) == ([*range(10)], [2, *[1] * 9], {1})

@@ -10,16 +10,16 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
-    killed,
+    kill_platform,
     open_platform,
     order,
     payments,
     planner,
-    requested,
     stock,
     the_wait,
     types,
     until,
+    wait_for_requests,
 )
 from unit.material import obj
 from worst import IS_WORST
@@ -65,7 +65,7 @@ async def select_and_publish(selector: EventSelector, event: EventEnvelope, cont
 
 
 def guide(script: Any, act: Act = select_and_publish, *, topic: str = "action-requests", **options: Any) -> Agent:
-    """Hears wishes, and has a model choose what to do about each. `reasoner` is what it asks."""
+    """An agent: hears wishes, and lets its `reasoner` choose an event for each."""
     agent = Agent("guide", events_produced=options.pop("events_produced", ()))
     reasoner = script if isinstance(script, ScriptedReasoner) else ScriptedReasoner(script)
 
@@ -77,7 +77,7 @@ def guide(script: Any, act: Act = select_and_publish, *, topic: str = "action-re
     return agent
 
 
-def asked(agent: Agent) -> list[ModelQuestion]:
+def questions_of(agent: Agent) -> list[ModelQuestion]:
     return agent.reasoner.questions  # type: ignore[attr-defined, no-any-return]
 
 
@@ -115,11 +115,11 @@ async def test_a_model_chooses_one_event_of_live_agents_and_it_is_published_with
     agent = guide([RESERVES], act, instructions="Reserve what is wished for.")
     await platform.start(agent, stock(), payments())
     event_id = await wish(platform, order="A1")
-    (request,) = await requested(platform, RESERVE)
+    (request,) = await wait_for_requests(platform, RESERVE)
     assert seen == [(EventDecision(event_type=RESERVE, data={"order_id": "A1"}, reasoning="scripted"), request.id)]
     assert (request.source, request.causation_id, request.data) == ("guide", event_id, {"order_id": "A1"})
     assert (request.correlation_id, request.response_event) == ("key-1", "goods.reserved")
-    (question,) = asked(agent)
+    (question,) = questions_of(agent)
     assert "Reserve what is wished for." in question.messages[0].content
     assert '{"order":"A1"}' in question.messages[1].content
     assert {*re.findall(r'"const":"([^"]*)"', compact(question.schema))} == {
@@ -142,14 +142,14 @@ async def test_a_model_chooses_one_event_of_live_agents_and_it_is_published_with
         (publish_all(RESERVES), "'publish_all' is not possible here"),
     ],
 )
-async def test_what_is_wrong_with_an_answer_is_told_and_asked_again_and_nothing_of_it_is_published(
+async def test_a_wrong_answer_is_asked_again_with_its_fault_and_is_not_published(
     platform: Platform, wrong: Any, told: str
 ) -> None:
     agent = guide([wrong, RESERVES])
     await platform.start(agent, stock())
     event_id = await wish(platform)
-    await requested(platform, RESERVE)
-    assert told in asked(agent)[1].messages[-1].content
+    await wait_for_requests(platform, RESERVE)
+    assert told in questions_of(agent)[1].messages[-1].content
     assert [entry.verdict for entry in await journal(platform, event_id)] == [Verdict.REFUSED, Verdict.ACCEPTED]
 
 
@@ -163,7 +163,7 @@ async def test_what_is_wrong_with_an_answer_is_told_and_asked_again_and_nothing_
         ([ModelRefused("I will not")], (stock,), ModelRefused, "I will not", 1),
     ],
 )
-async def test_a_choice_that_does_not_come_about_is_an_error_of_the_tree(
+async def test_a_failed_choice_raises_a_soorma_error(
     platform: Platform, script: Any, agents: Any, kind: type[Exception], words: str, calls: int
 ) -> None:
     seen: list[Any] = []
@@ -172,10 +172,10 @@ async def test_a_choice_that_does_not_come_about_is_an_error_of_the_tree(
     await wish(platform)
     await until(platform, lambda: seen)
     assert isinstance(seen[0], kind) and words in str(seen[0])
-    assert len(asked(agent)) == calls and await types(platform) == []
+    assert len(questions_of(agent)) == calls and await types(platform) == []
 
 
-async def test_outside_of_any_plan_a_handling_is_bounded_by_its_own_limit_whatever_it_does(platform: Platform) -> None:
+async def test_a_handling_outside_of_plans_is_bounded_by_its_own_limit_of_calls(platform: Platform) -> None:
     seen: list[Any] = []
 
     async def act(selector: EventSelector, event: EventEnvelope, context: PlatformContext) -> None:
@@ -190,10 +190,10 @@ async def test_outside_of_any_plan_a_handling_is_bounded_by_its_own_limit_whatev
     event_id = await wish(platform)
     await until(platform, lambda: seen)
     assert "limit_exceeded: max_llm_calls (3 of 3 used" in str(seen[0])
-    assert len(asked(agent)) == len(await journal(platform, event_id)) == 3
+    assert len(questions_of(agent)) == len(await journal(platform, event_id)) == 3
 
 
-async def test_handling_again_uses_what_was_answered_and_pays_nothing_more(
+async def test_a_repeated_handling_uses_the_stored_answers_and_pays_nothing_more(
     platform: Platform, clock: VirtualClock
 ) -> None:
     attempts: list[EventDecision] = []
@@ -208,12 +208,12 @@ async def test_handling_again_uses_what_was_answered_and_pays_nothing_more(
     await platform.start(agent, stock())
     event_id = await wish(platform)
     await as_time_passes(clock, lambda: is_published(platform, RESERVE))
-    assert len({compact(one.model_dump()) for one in attempts}) == 1 and len(asked(agent)) == 2
+    assert len({compact(one.model_dump()) for one in attempts}) == 1 and len(questions_of(agent)) == 2
     assert (await platform.services.store.plans.read_spent(f"guide:{event_id}")).llm_calls == 2
     assert (await types(platform)).count(RESERVE) == 1
 
 
-async def test_what_is_asked_at_once_is_answered_in_its_order_and_so_again(
+async def test_concurrent_questions_are_answered_in_their_order_and_so_again(
     platform: Platform, clock: VirtualClock
 ) -> None:
     attempts: list[list[EventDecision]] = []
@@ -235,7 +235,7 @@ async def test_what_is_asked_at_once_is_answered_in_its_order_and_so_again(
     event_id = await wish(platform)
     await as_time_passes(clock, lambda: happened_twice(attempts))
     assert [one.data["order_id"] for one in attempts[0]] == ["A1", "B2", "C3"] and attempts[0] == attempts[1]
-    assert len(asked(agent)) == len(await journal(platform, event_id)) == 6
+    assert len(questions_of(agent)) == len(await journal(platform, event_id)) == 6
 
 
 async def happened_twice(attempts: list[Any]) -> bool:
@@ -257,14 +257,14 @@ async def test_a_kill_between_the_answer_and_the_commit_asks_no_model_again(path
     event_id = await wish(platform)
     await chosen.wait()
     assert await types(platform) == [] and len(await journal(platform, event_id)) == 1
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as again:
         await again.start(second, stock())
-        await requested(again, RESERVE)
-        assert asked(second) == [] and len(await journal(again, event_id)) == 1
+        await wait_for_requests(again, RESERVE)
+        assert questions_of(second) == [] and len(await journal(again, event_id)) == 1
 
 
-async def test_what_was_answered_is_judged_by_what_is_offered_now(path: Path, clock: VirtualClock) -> None:
+async def test_a_stored_answer_is_judged_by_the_present_offer(path: Path, clock: VirtualClock) -> None:
     chosen = asyncio.Event()
 
     async def hangs(selector: EventSelector, event: EventEnvelope, context: PlatformContext) -> None:
@@ -278,15 +278,15 @@ async def test_what_was_answered_is_judged_by_what_is_offered_now(path: Path, cl
     await platform.start(guide([RESERVES], hangs), stock())
     await wish(platform)
     await chosen.wait()
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as again:
         await again.start(second, payments())
         await clock.advance(600)
-        await requested(again, CHARGE)
-        assert f"{RESERVE}' is not offered" in asked(second)[0].messages[-1].content
+        await wait_for_requests(again, CHARGE)
+        assert f"{RESERVE}' is not offered" in questions_of(second)[0].messages[-1].content
 
 
-async def test_a_person_must_approve_what_needs_it_whoever_chose(platform: Platform) -> None:
+async def test_a_gate_holds_an_event_chosen_by_a_model(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(guide([CHARGES]), payments("always", charged))
     await wish(platform)
@@ -309,7 +309,7 @@ def obeys(question: ModelQuestion) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("where", ["state", "description", "schema"])
-async def test_whatever_others_write_opens_no_gate_and_ends_no_fence(platform: Platform, where: str) -> None:
+async def test_texts_of_others_open_no_gate_and_end_no_fence(platform: Platform, where: str) -> None:
     charged: list[Any] = []
     helper = Tool("intruder")
     words = SAYS if where == "description" else "Helps."
@@ -323,7 +323,7 @@ async def test_whatever_others_write_opens_no_gate_and_ends_no_fence(platform: P
     await wish(platform, text=SAYS if where == "state" else "")
     question = await the_wait(platform)
     assert question.proposed_event == CHARGE and charged == [] and await types(platform) == []
-    (first, *_) = asked(agent)
+    (first, *_) = questions_of(agent)
     # The opening and the end of each fence, and where the rules name them.
     for text in (message.content for message in first.messages):
         plain = text.replace("<data …> and </data …>", "")
@@ -337,7 +337,7 @@ async def test_whatever_others_write_opens_no_gate_and_ends_no_fence(platform: P
         (EventDecision(event_type=RESERVE, data={"order_id": 7}), DecisionError, "order_id"),
     ],
 )
-async def test_a_decision_is_checked_when_it_is_published_whoever_made_it(
+async def test_a_decision_of_any_maker_is_checked_when_it_is_published(
     platform: Platform, made: EventDecision, kind: type[Exception], words: str
 ) -> None:
     seen: list[Any] = []
@@ -354,7 +354,7 @@ async def test_a_decision_is_checked_when_it_is_published_whoever_made_it(
 
 
 def clerk(script: Any, **options: Any) -> Worker:
-    """A worker of a plan that has a model choose whom it asks."""
+    """A worker of a plan: lets a model choose its request."""
     worker = Worker("clerk")
     reasoner = ScriptedReasoner(script)
 
@@ -372,7 +372,7 @@ def clerk(script: Any, **options: Any) -> Worker:
     return worker
 
 
-async def test_in_a_delivery_of_a_plan_its_tree_pays_and_its_trace_and_journal_tell_it(platform: Platform) -> None:
+async def test_a_choice_in_a_plan_is_paid_by_its_tree_and_shown_in_its_trace_and_journal(platform: Platform) -> None:
     minds = planner([publish("stock.wanted"), complete({"ok": True})])
     plan = await order(platform, minds, clerk([publish("nope"), RESERVES]), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
@@ -391,7 +391,7 @@ async def test_in_a_delivery_of_a_plan_its_tree_pays_and_its_trace_and_journal_t
     assert [(line.kind, line.who) for line in request.lines][:2] == [("choice", "clerk"), ("choice", "clerk")]
 
 
-async def test_a_plan_whose_budget_is_spent_pays_for_no_choice_either(platform: Platform) -> None:
+async def test_a_plan_with_a_spent_budget_pays_for_no_choice_either(platform: Platform) -> None:
     minds = planner([publish("stock.wanted"), complete({})], limits=Limits(max_llm_calls=1))
     worker = clerk([RESERVES])
     plan = await order(platform, minds, worker, stock())
@@ -400,17 +400,17 @@ async def test_a_plan_whose_budget_is_spent_pays_for_no_choice_either(platform: 
     assert RESERVE not in await types(platform)
 
 
-async def test_a_model_that_is_away_lets_the_delivery_rest_which_is_no_attempt(
+async def test_an_unavailable_model_lets_the_delivery_rest_without_an_attempt(
     platform: Platform, clock: VirtualClock
 ) -> None:
     agent = guide([ModelUnavailable("away")] * 7 + [RESERVES])
     await platform.start(agent, stock())
     event_id = await wish(platform)
     await as_time_passes(clock, lambda: is_published(platform, RESERVE), step=5.0)
-    assert len(asked(agent)) == 8 and len(await journal(platform, event_id)) == 1
+    assert len(questions_of(agent)) == 8 and len(await journal(platform, event_id)) == 1
 
 
-async def test_on_a_topic_of_facts_it_chooses_what_others_take_and_what_its_agent_makes(platform: Platform) -> None:
+async def test_a_choice_on_a_topic_of_facts_is_of_events_others_take_or_its_agent_makes(platform: Platform) -> None:
     told = EventDefinition(event_name="stock.low", topic="business-facts", payload_schema=obj({"left": {}}, "left"))
     ear = Agent("ear")
 
@@ -421,7 +421,7 @@ async def test_on_a_topic_of_facts_it_chooses_what_others_take_and_what_its_agen
     await platform.start(agent, ear, stock())
     await wish(platform)
     await until(platform, lambda: is_published(platform, "stock.low", topic="business-facts"))
-    first, second = asked(agent)
+    first, second = questions_of(agent)
     assert {*re.findall(r'"publish:([^"]*)"', compact(first.schema))} == {"sale.begun", "stock.low"}
     assert "left" in second.messages[-1].content
 
@@ -447,7 +447,7 @@ FLOORS, ROOMS = 40, 250
 
 
 def house() -> list[Tool]:
-    """Ten thousand requests, and one that is about something else."""
+    """Ten thousand requests, and one about another thing."""
 
     async def carry_out(request: InvocationContext, context: PlatformContext) -> None: ...
 
@@ -469,12 +469,12 @@ async def test_of_ten_thousand_events_the_likely_ones_are_shown_and_others_are_f
     need = {"reasoning": "", "step": {"action": "need_schema", "events": ["room9999.fetch"]}}
     agent = guide([find, need, publish("lamp.dim")])
     await platform.start(agent, *house())
-    # The index of so many that are all new takes a while; whoever looks next finds it made.
+    # The index of so many new events takes a while; the next search finds it made.
     (best, *_) = await EventToolkit(platform.registry).find_events("weaker light")
     assert best.event_name == "lamp.dim"
     event_id = await wish(platform, about="the books of room 7")
-    await requested(platform, "lamp.dim")
-    first, second, third = asked(agent)
+    await wait_for_requests(platform, "lamp.dim")
+    first, second, third = questions_of(agent)
     sent = [len(compact(one.schema)) + sum(len(message.content) for message in one.messages) for one in (first, third)]
     assert max(sent) < 40_000, "characters, of which four are a token"
     assert '"publish:room0007.fetch"' in compact(first.schema) and "lamp.dim" not in compact(first.schema)
@@ -483,7 +483,7 @@ async def test_of_ten_thousand_events_the_likely_ones_are_shown_and_others_are_f
     assert [entry.verdict for entry in await journal(platform, event_id)] == [looked, looked, accepted]
 
 
-async def test_a_selector_that_cannot_work_says_so_at_once(platform: Platform) -> None:
+async def test_a_selector_with_wrong_arguments_is_refused_at_once(platform: Platform) -> None:
     seen: list[Any] = []
     agent = Agent("guide")
 

@@ -1,4 +1,4 @@
-"""What a model was sent is made again from what is stored, to the byte, and what cannot be says so."""
+"""Sent prompts are made again from stored rows, to the byte; a prompt without its rows has a fault."""
 
 import json
 import re
@@ -19,12 +19,12 @@ RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
 
 
-def asked(step: str, **fields: Any) -> dict[str, Any]:
+def step_of(step: str, **fields: Any) -> dict[str, Any]:
     return {"reasoning": "", "step": {"action": step, **fields}}
 
 
 async def all_are_as_sent(platform: Platform, plan_id: str, minds: ChoreographyPlanner) -> int:
-    """Compare every question of a plan with what its model got; return how many there were."""
+    """Compare every question of a plan with the one its model got; return their number."""
     reasoner = minds.reasoner
     assert isinstance(reasoner, ScriptedReasoner)
     for number, question in enumerate(reasoner.questions, 1):
@@ -48,18 +48,18 @@ def reports(rows: int = 3) -> Tool:
     return tool
 
 
-async def test_a_question_that_was_asked_again_is_made_again_with_the_refusals_that_it_told(platform: Platform) -> None:
+async def test_a_repeated_question_is_made_again_with_its_refusals(platform: Platform) -> None:
     odd = publish("no.such.event")
-    minds = planner([odd, "no JSON", RESERVE, asked("publish:inventory.reserve.requested", data={}), complete({})])
+    minds = planner([odd, "no JSON", RESERVE, step_of("publish:inventory.reserve.requested", data={}), complete({})])
     plan = await order(platform, minds, stock())
     await plan.result(timeout=PATIENCE)
     assert await all_are_as_sent(platform, plan.plan_id, minds) == 5
     assert [len((await platform.prompt(plan.plan_id, number)).messages) for number in range(1, 6)] == [2, 4, 6, 2, 4]
 
 
-async def test_a_decision_after_a_long_history_is_made_again_with_what_was_told_of_it(platform: Platform) -> None:
-    """Of results that are too large outlines are told, of old steps less and less, of the first ones nothing."""
-    see = asked("see_result", path="step2.result.rows[3:5]")
+async def test_a_prompt_with_a_long_history_is_made_again_with_its_outlines_and_gaps(platform: Platform) -> None:
+    """Results of too large a size are shown in outline, old steps shorter and shorter, the first ones not at all."""
+    see = step_of("see_result", path="step2.result.rows[3:5]")
     one = publish("report.wanted", order_id="A")
     many = publish_all(*(publish("report.wanted", order_id=f"B{number}") for number in range(22)))
     limits = Limits(max_actions=None, max_tokens=None)
@@ -72,7 +72,7 @@ async def test_a_decision_after_a_long_history_is_made_again_with_what_was_told_
     assert "You asked to see" in (await platform.prompt(plan.plan_id, 4)).messages[1].content
 
 
-async def test_what_came_of_requests_that_were_published_together_is_told_again(platform: Platform) -> None:
+async def test_results_of_requests_published_together_are_made_again(platform: Platform) -> None:
     together = publish_all(*(publish("report.wanted", order_id=f"A{number}") for number in range(3)))
     minds = planner([together, publish("report.wanted", order_id="B"), complete({})])
     plan = await order(platform, minds, reports())
@@ -80,7 +80,7 @@ async def test_what_came_of_requests_that_were_published_together_is_told_again(
     assert await all_are_as_sent(platform, plan.plan_id, minds) == 3
 
 
-async def test_words_of_people_and_of_authors_are_told_again(platform: Platform) -> None:
+async def test_words_of_people_and_of_authors_are_made_again(platform: Platform) -> None:
     script = [CHARGE, RESERVE, complete({})]
     minds = planner(script, system_instructions="Be thrifty. " * 40, tells_date_in="Europe/Berlin")
 
@@ -95,7 +95,7 @@ async def test_words_of_people_and_of_authors_are_told_again(platform: Platform)
     assert await all_are_as_sent(platform, plan.plan_id, minds) == 3
 
 
-async def test_among_very_many_events_those_are_told_again_that_were_shown(platform: Platform) -> None:
+async def test_an_offer_of_very_many_events_is_made_again(platform: Platform) -> None:
     tool = Tool("library")
 
     async def fetch(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
@@ -104,7 +104,7 @@ async def test_among_very_many_events_those_are_told_again_that_were_shown(platf
     for number in range(300):
         words = f"Fetch the books of room {number} from their shelf, and count their copies."
         tool.on_invoke(f"room{number:03}.fetch", description=words, payload_schema=ORDER_ID)(fetch)
-    need = asked("need_schema", events=["room299.fetch"])
+    need = step_of("need_schema", events=["room299.fetch"])
     script = [need, publish("room299.fetch", order_id="1"), publish("room007.fetch", order_id="1"), complete({})]
     minds = planner(script, offer_tokens=1_500)
     plan = await order(platform, minds, tool, wish="the books of room 7")
@@ -112,7 +112,7 @@ async def test_among_very_many_events_those_are_told_again_that_were_shown(platf
     assert await all_are_as_sent(platform, plan.plan_id, minds) >= 4
 
 
-async def test_who_may_not_steer_a_plan_is_not_shown_what_its_model_was_sent(platform: Platform) -> None:
+async def test_prompts_are_shown_only_with_the_right_to_steer_their_plan(platform: Platform) -> None:
     ann = platform.as_user(tenant_id="default", user_id="ann")
     await platform.start(planner([complete({})]), stock())
     plan = await ann.submit("order.received", {})
@@ -129,10 +129,10 @@ async def test_who_may_not_steer_a_plan_is_not_shown_what_its_model_was_sent(pla
         await ann.prompt(plan.plan_id, 2)
 
 
-async def test_a_file_that_another_process_has_brought_forward_shows_what_it_cannot_make(
+async def test_a_prompt_of_an_older_version_has_a_fault_in_place_of_its_messages(
     platform: Platform, path: Path
 ) -> None:
-    """Of a question that was asked before the journal said what it was made of."""
+    """The question is older than the journal's record of its parts."""
     await platform.start(planner([complete({})]), stock())
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=PATIENCE)

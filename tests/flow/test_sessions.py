@@ -1,4 +1,4 @@
-"""A session has one owner, however many begin it at once: whoever is second is told what a stranger is told."""
+"""A session has one owner, also of several beginners at once: the second gets the error of a stranger."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ USERS = ("ann", "bob", "eve", "jo")
 
 
 @pytest.fixture
-async def started(platform: Platform) -> Platform:
+async def started_platform(platform: Platform) -> Platform:
     await platform.start(planner(lambda question: complete({})), stock(), payments("always"))
     return platform
 
@@ -50,45 +50,47 @@ async def came_in(change: Awaitable[Any]) -> bool:
 
 @pytest.mark.parametrize("first", WAYS)
 @pytest.mark.parametrize("second", WAYS)
-async def test_of_many_who_begin_a_session_at_once_one_has_it(started: Platform, first: str, second: str) -> None:
+async def test_a_session_begun_by_several_users_at_once_has_one_owner(
+    started_platform: Platform, first: str, second: str
+) -> None:
     ways = (WAYS[first], WAYS[second], WAYS[first], WAYS[second])
-    clients = [user(started, name) for name in USERS]
+    clients = [user(started_platform, name) for name in USERS]
     came = await asyncio.gather(*(came_in(way(client)) for way, client in zip(ways, clients, strict=True)))
     assert sum(came) == 1
-    (session,) = await started.sessions()
+    (session,) = await started_platform.sessions()
     assert session.user_id == USERS[came.index(True)]
     if session.name is not None:
         assert (session.name, session.metadata) == (f"of {session.user_id}", {"by": session.user_id})
-    events = (await started.events()).events
+    events = (await started_platform.events()).events
     assert {row.event.user_id for row in events if row.event.session_id} <= {session.user_id}
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_who_is_second_finds_it_taken_and_changes_nothing_of_it(started: Platform, way: str) -> None:
-    await user(started, "ann").publish("business-facts", "told", {}, session_id="talk")
-    before = await started.sessions()
-    assert not await came_in(WAYS[way](user(started, "bob")))
-    assert await started.sessions() == before
+async def test_a_second_user_of_a_session_is_refused_and_changes_nothing(started_platform: Platform, way: str) -> None:
+    await user(started_platform, "ann").publish("business-facts", "told", {}, session_id="talk")
+    before = await started_platform.sessions()
+    assert not await came_in(WAYS[way](user(started_platform, "bob")))
+    assert await started_platform.sessions() == before
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_same_user_goes_on_in_it(started: Platform, way: str) -> None:
-    ann = user(started, "ann")
+async def test_the_same_user_goes_on_in_a_session(started_platform: Platform, way: str) -> None:
+    ann = user(started_platform, "ann")
     came = await asyncio.gather(*(came_in(WAYS[way](ann)) for _ in range(3)))
-    assert all(came) and await owners(started) == ["ann"]
+    assert all(came) and await owners(started_platform) == ["ann"]
 
 
-async def test_who_steers_the_tenant_may_go_into_it_and_it_stays_whose_it_is(started: Platform) -> None:
-    olga = user(started, "olga", "operator")
-    assert await came_in(WAYS["publish"](user(started, "ann")))
+async def test_an_operator_may_use_a_session_and_its_owner_stays(started_platform: Platform) -> None:
+    olga = user(started_platform, "olga", "operator")
+    assert await came_in(WAYS["publish"](user(started_platform, "ann")))
     assert await came_in(WAYS["publish"](olga))
-    assert await owners(started) == ["ann"]
+    assert await owners(started_platform) == ["ann"]
     named: SessionSummary = await olga.create_session("orders", session_id="talk")
     assert (named.user_id, named.name) == ("ann", "orders")
 
 
-async def test_in_another_tenant_it_is_another_session(started: Platform) -> None:
-    there = started.as_user(tenant_id="elsewhere", user_id="zoe")
-    await asyncio.gather(WAYS["create"](user(started, "ann")), WAYS["create"](there))
-    assert await owners(started) == ["ann"]
+async def test_a_session_id_in_another_tenant_is_another_session(started_platform: Platform) -> None:
+    there = started_platform.as_user(tenant_id="elsewhere", user_id="zoe")
+    await asyncio.gather(WAYS["create"](user(started_platform, "ann")), WAYS["create"](there))
+    assert await owners(started_platform) == ["ann"]
     assert [one.user_id for one in await there.sessions()] == ["zoe"]

@@ -1,4 +1,4 @@
-"""A store that other processes write to as well, and that may be away, as a platform meets it."""
+"""A platform over a store with other writers, and over an absent store."""
 
 import asyncio
 from datetime import datetime
@@ -16,8 +16,8 @@ from soorma_ai.kernel.sql.database import Database
 from soorma_ai.kernel.sql.parts import SqlQueue
 
 
-class WrittenByOthers(SqliteStore):
-    """Another process writes as soon as it is open."""
+class SharedStore(SqliteStore):
+    """A store: another process writes as soon as it is open."""
 
     async def open(self, now: datetime) -> None:
         await super().open(now)
@@ -25,7 +25,7 @@ class WrittenByOthers(SqliteStore):
         self.database.on_arrival(Arrival(frozenset({"stock"})))
 
 
-class AwayAtFirst(SqlQueue):
+class LateQueue(SqlQueue):
     def __init__(self, database: Database) -> None:
         super().__init__(database, None)
         self.was_away = False
@@ -39,18 +39,18 @@ class AwayAtFirst(SqlQueue):
         return await super().offer_untaken(after, limit, now)
 
 
-async def test_what_others_write_while_a_platform_opens_breaks_nothing(path: Path) -> None:
-    async with Platform(store=WrittenByOthers(path, ALL_FEATURES)) as platform:
+async def test_writes_of_another_process_while_a_platform_opens_break_nothing(path: Path) -> None:
+    async with Platform(store=SharedStore(path, ALL_FEATURES)) as platform:
         await platform.start(stock())
         reply = await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=20)
     assert reply["success"]
 
 
-async def test_a_store_that_is_away_when_agents_start_is_a_pause_and_no_bug(
+async def test_an_absent_store_at_the_start_of_agents_is_a_pause_and_no_bug(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = SqliteStore(path, ALL_FEATURES)
-    queue = store.queue = AwayAtFirst(store.database)
+    queue = store.queue = LateQueue(store.database)
     async with Platform(store=store) as platform:
         await platform.start(stock())
         await happens(queue.is_back)

@@ -1,4 +1,4 @@
-"""What a task asked of others: counted as it comes, read when it is looked at, joined when all of it has come."""
+"""Sub-tasks of a task: counted at their arrival, read on access, joined when all have come."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fanin import PART, answers, arrive, register_parts, reply_to
-from kit import is_idle, killed, open_platform, requested, until
+from kit import is_idle, kill_platform, open_platform, until, wait_for_requests
 
 from soorma_ai import (
     Approval,
@@ -32,7 +32,7 @@ def parts(count: int, **data: Any) -> list[DelegationSpec]:
 
 
 def clerk(begin: Callable[[TaskContext], Any], join: Callable[[TaskContext, ResultContext], Any]) -> Worker:
-    """Begins a task with the one, and goes on with the other for every part."""
+    """A worker: begins a task with `begin`, and goes on with `join` for every part."""
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -59,12 +59,12 @@ async def completed_with_all(task: TaskContext, result: ResultContext) -> None:
         await task.complete([part["result"]["n"] for part in everything.values()])
 
 
-async def begun(platform: Platform, worker: Worker, count: int) -> tuple[str, list[Any]]:
-    """The id of its task, and the replies to all that it asked for, which have not come yet."""
+async def begin_task(platform: Platform, worker: Worker, count: int) -> tuple[str, list[Any]]:
+    """Begin a task; return its id, and the replies to all its requests, still to arrive."""
     await register_parts(platform)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "order.requested", {})
-    return task_id, [reply_to(request) for request in await requested(platform, PART, count)]
+    return task_id, [reply_to(request) for request in await wait_for_requests(platform, PART, count)]
 
 
 async def result_of(platform: Platform, task_id: str) -> Any:
@@ -72,8 +72,8 @@ async def result_of(platform: Platform, task_id: str) -> Any:
     return answer.data["result"]
 
 
-async def handled(platform: Platform, task_id: str, *replies: Any) -> None:
-    """Return when these have come to the task, and have been handled."""
+async def handle(platform: Platform, task_id: str, *replies: Any) -> None:
+    """Let replies arrive at the task, and return when they are handled."""
 
     async def are_done() -> bool:
         return await platform.services.store.queue.count_pending("clerk", task_id) == 0
@@ -84,7 +84,7 @@ async def handled(platform: Platform, task_id: str, *replies: Any) -> None:
 
 async def test_a_result_is_one_row_and_a_group_is_read_once(path: Path) -> None:
     async with open_platform(path) as platform:
-        task_id, replies = await begun(platform, clerk(in_one_group(20), completed_with_all), 20)
+        task_id, replies = await begin_task(platform, clerk(in_one_group(20), completed_with_all), 20)
         seen: list[str] = []
         database: Any = platform.services.store.database  # type: ignore[attr-defined]
         for connection in (database.reader, database.writer.connection):
@@ -98,7 +98,7 @@ async def test_a_result_is_one_row_and_a_group_is_read_once(path: Path) -> None:
         assert len([sql for sql in seen if "FROM expectation WHERE status = 'open' AND task_id" in sql]) == 1
 
 
-async def test_what_a_task_asked_can_be_looked_at_with_every_result(path: Path) -> None:
+async def test_the_sub_tasks_of_a_task_can_be_read_with_every_result(path: Path) -> None:
     seen: list[Any] = []
 
     async def join(task: TaskContext, result: ResultContext) -> None:
@@ -109,15 +109,15 @@ async def test_what_a_task_asked_can_be_looked_at_with_every_result(path: Path) 
         await completed_with_all(task, result)
 
     async with open_platform(path) as platform:
-        task_id, replies = await begun(platform, clerk(in_one_group(4), join), 4)
+        task_id, replies = await begin_task(platform, clerk(in_one_group(4), join), 4)
         for n in (2, 0, 3, 1):
-            await handled(platform, task_id, replies[n])
+            await handle(platform, task_id, replies[n])
         assert await result_of(platform, task_id) == [0, 1, 2, 3]
     came = [([2], False), ([0, 2], False), ([0, 2, 3], False), ([0, 1, 2, 3], True)]
     assert seen == [(*one, [PART]) for one in came]
 
 
-async def test_a_handler_that_is_no_coroutine_can_look_at_them_too(path: Path) -> None:
+async def test_a_plain_handler_can_read_sub_tasks_too(path: Path) -> None:
     worker, seen = Worker("clerk"), list[Any]()
 
     @worker.on_task("order.requested")
@@ -129,13 +129,13 @@ async def test_a_handler_that_is_no_coroutine_can_look_at_them_too(path: Path) -
         seen.append([info.status for info in context.task.sub_tasks.values()])
 
     async with open_platform(path) as platform:
-        _, replies = await begun(platform, worker, 2)
+        _, replies = await begin_task(platform, worker, 2)
         await arrive(platform, replies[:1])
         await until(platform, lambda: seen)
     assert seen == [["completed", "pending"]]
 
 
-async def test_groups_and_what_was_asked_alone_are_told_apart(platform: Platform) -> None:
+async def test_groups_and_single_requests_are_kept_apart(platform: Platform) -> None:
     joined: list[Any] = []
 
     async def begin(task: TaskContext) -> None:
@@ -151,7 +151,7 @@ async def test_groups_and_what_was_asked_alone_are_told_apart(platform: Platform
         if task.is_complete():
             await task.complete()
 
-    task_id, replies = await begun(platform, clerk(begin, join), 8)
+    task_id, replies = await begin_task(platform, clerk(begin, join), 8)
     rows = {row.sub_task_id: row for row in await platform.services.store.plans.sub_tasks("clerk", task_id)}
     by_group: dict[Any, list[Any]] = {}
     for answer in replies:
@@ -159,7 +159,7 @@ async def test_groups_and_what_was_asked_alone_are_told_apart(platform: Platform
     alone = by_group.pop(None)
     first, second = by_group.values()
     for answer in (*second, alone[0], *first, alone[1]):
-        await handled(platform, task_id, answer)
+        await handle(platform, task_id, answer)
     await until(platform, lambda: answers(platform, task_id))
     a, b = [0, 1, 2], [0, 1, 2]
     steps = [{}, {}, {"b": b}, {"b": b}, {"b": b}, {"b": b}, {"a": a, "b": b}, {"a": a, "b": b, "alone": [9, 8]}]
@@ -167,9 +167,7 @@ async def test_groups_and_what_was_asked_alone_are_told_apart(platform: Platform
     assert joined in (steps, [{swapped.get(name, name): got for name, got in step.items()} for step in steps])
 
 
-async def test_a_part_that_fails_or_is_rejected_or_never_comes_has_come(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_a_failed_rejected_or_missing_part_counts_as_come(platform: Platform, clock: VirtualClock) -> None:
     tool = Tool("parts")
 
     @tool.on_invoke(PART)
@@ -180,7 +178,7 @@ async def test_a_part_that_fails_or_is_rejected_or_never_comes_has_come(
 
     @tool.on_invoke("dear.requested", approval=Approval(when="always"))
     async def dear(request: InvocationContext, context: PlatformContext) -> Any:
-        raise AssertionError("nobody let it go")
+        raise AssertionError("it was not approved")
 
     async def begin(task: TaskContext) -> None:
         asked = [*parts(2), *(DelegationSpec(name, {}, "part.done") for name in ("dear.requested", "lost.requested"))]
@@ -200,21 +198,21 @@ async def test_a_part_that_fails_or_is_rejected_or_never_comes_has_come(
     assert await result_of(platform, task_id) == [True, "no_part", "rejected", "deadline_exceeded"]
 
 
-async def test_what_an_author_says_of_a_part_counts_and_its_own_reply_does_not_count_again(platform: Platform) -> None:
+async def test_an_authors_result_of_a_part_counts_and_its_own_reply_does_not_count_again(platform: Platform) -> None:
     async def join(task: TaskContext, result: ResultContext) -> None:
         if result.result["n"] == 0:
             task.update_sub_task_result([*task.sub_tasks][2], {"success": True, "result": {"n": "said"}})
         await completed_with_all(task, result)
 
-    task_id, replies = await begun(platform, clerk(in_one_group(4), join), 4)
+    task_id, replies = await begin_task(platform, clerk(in_one_group(4), join), 4)
     for n in (0, 2, 1):
-        await handled(platform, task_id, replies[n])
+        await handle(platform, task_id, replies[n])
         assert await answers(platform, task_id) == []
-    await handled(platform, task_id, replies[3])
+    await handle(platform, task_id, replies[3])
     assert await result_of(platform, task_id) == [0, 1, 2, 3]
 
 
-async def test_a_part_that_an_author_asks_for_again_is_waited_for_again(platform: Platform) -> None:
+async def test_a_part_requested_again_by_its_author_is_waited_for_again(platform: Platform) -> None:
     async def join(task: TaskContext, result: ResultContext) -> None:
         if result.result["n"] == 1 and not task.state.get("again"):
             task.state["again"] = next(iter(task.sub_tasks))
@@ -224,10 +222,10 @@ async def test_a_part_that_an_author_asks_for_again_is_waited_for_again(platform
             task.update_sub_task_result(task.state["again"], result.data)
         await completed_with_all(task, result)
 
-    task_id, replies = await begun(platform, clerk(in_one_group(2), join), 2)
-    await handled(platform, task_id, *replies)
+    task_id, replies = await begin_task(platform, clerk(in_one_group(2), join), 2)
+    await handle(platform, task_id, *replies)
     assert await answers(platform, task_id) == []
-    await handled(platform, task_id, reply_to((await requested(platform, PART, 3))[-1]))
+    await handle(platform, task_id, reply_to((await wait_for_requests(platform, PART, 3))[-1]))
     assert await result_of(platform, task_id) == [7, 1]
 
 
@@ -237,12 +235,12 @@ async def test_half_of_a_group_comes_before_the_process_ends_and_half_after(
 ) -> None:
     platform = open_platform(path, clock)
     await platform.__aenter__()
-    task_id, replies = await begun(platform, clerk(in_one_group(6), completed_with_all), 6)
-    await handled(platform, task_id, *replies[:3])
+    task_id, replies = await begin_task(platform, clerk(in_one_group(6), completed_with_all), 6)
+    await handle(platform, task_id, *replies[:3])
     if forgets:
         for sql in (f"UPDATE task SET body = json_remove(body, {forgets})", _PLACELESS):
             await platform.services.store.database.write(lambda db, sql=sql: db.execute(sql))  # type: ignore[attr-defined]
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(clerk(in_one_group(6), completed_with_all))
         await arrive(platform, [*replies[3:], *replies])
@@ -252,7 +250,7 @@ async def test_half_of_a_group_comes_before_the_process_ends_and_half_after(
 _PLACELESS = "UPDATE expectation SET rest = json_set(rest, '$.place', 0) WHERE task_id IS NOT NULL"
 
 
-async def test_a_task_is_found_by_what_it_asked_and_by_nothing_else(platform: Platform) -> None:
+async def test_a_task_is_restored_by_its_id_and_its_sub_tasks_only(platform: Platform) -> None:
     told: list[str] = []
 
     worker = Worker("clerk")
@@ -273,17 +271,17 @@ async def test_a_task_is_found_by_what_it_asked_and_by_nothing_else(platform: Pl
         told.append(result.sub_task_id)
         await task.complete()
 
-    task_id, replies = await begun(platform, worker, 2)
+    task_id, replies = await begin_task(platform, worker, 2)
     await arrive(platform, replies)
     await until(platform, lambda: answers(platform, task_id))
     assert told == [replies[0].correlation_id]
 
 
-async def test_a_reply_to_a_task_that_has_ended_is_nothing(platform: Platform) -> None:
+async def test_a_reply_to_an_ended_task_is_ignored(platform: Platform) -> None:
     async def join(task: TaskContext, result: ResultContext) -> None:
         await task.complete(result.result["n"])
 
-    task_id, replies = await begun(platform, clerk(in_one_group(3), join), 3)
-    await handled(platform, task_id, *replies)
+    task_id, replies = await begin_task(platform, clerk(in_one_group(3), join), 3)
+    await handle(platform, task_id, *replies)
     assert await result_of(platform, task_id) == 0
     assert await platform.dead_letters() == []

@@ -1,10 +1,21 @@
-"""Every live plan owns something that will move it; what does not is found, reported and set going."""
+"""Every live plan owns something that will move it; a stranded plan is found, reported and set going."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
+from kit import (
+    as_time_passes,
+    is_idle,
+    open_platform,
+    order,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_end,
+)
 from places import raw
 
 from soorma_ai import Platform
@@ -18,7 +29,7 @@ Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 
 
 class ForgetfulBus:
-    """Takes everything and brings, of each event, only the copies after the first `lost`."""
+    """A bus: takes every event, and brings only its copies after the first `lost`."""
 
     is_broker = True
 
@@ -43,20 +54,20 @@ class ForgetfulBus:
         self._receivers.clear()
 
 
-async def test_what_the_bus_loses_is_sent_again(
+async def test_an_event_lost_by_the_bus_is_sent_again(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
         plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
         await as_time_passes(clock, lambda: platform.plans(status="completed"), step=2.0)
-        found = await ended(platform, plan.plan_id)
+        found = await wait_for_end(platform, plan.plan_id)
         assert (found.status, found.result) == ("completed", {"ok": True})
         assert [step.kind for step in found.steps].count("replied") == 1
     assert any("events_sent_again" in message for message in caplog.messages)
 
 
 class ReluctantBus(ForgetfulBus):
-    """Takes one event of many, and brings it only when it has taken all others, one at a time."""
+    """A bus: takes one event of many, and brings it only after it has taken all others, one at a time."""
 
     def __init__(self) -> None:
         super().__init__(lost=0)
@@ -72,7 +83,9 @@ class ReluctantBus(ForgetfulBus):
             raise error
 
 
-async def test_what_the_bus_has_taken_is_not_sent_again_with_what_it_has_not(path: Path, clock: VirtualClock) -> None:
+async def test_an_event_taken_by_the_bus_is_not_sent_again_with_the_untaken_ones(
+    path: Path, clock: VirtualClock
+) -> None:
     bus = ReluctantBus()
     async with Platform(f"sqlite:///{path}", clock=clock) as before:
         for number in range(5):
@@ -83,8 +96,8 @@ async def test_what_the_bus_has_taken_is_not_sent_again_with_what_it_has_not(pat
     assert len(bus.given) == len(set(bus.given)) == 5
 
 
-async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
-    """A plan that waits for a person, after somebody changed the file by hand."""
+async def stranded_plan(path: Path, clock: VirtualClock, *statements: str) -> str:
+    """Return the id of a plan with an open question, in a file changed by hand."""
     async with open_platform(path, clock) as platform:
         script = [wait("user.replied", "Which?"), complete({"ok": True})]
         plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
@@ -95,20 +108,20 @@ async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
     return plan.plan_id
 
 
-async def test_a_live_plan_that_waits_for_nothing_is_reported_and_goes_on(
+async def test_a_live_plan_with_nothing_to_wait_for_is_reported_and_goes_on(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plan_id = await stranded(path, clock, "DELETE FROM expectation")
+    plan_id = await stranded_plan(path, clock, "DELETE FROM expectation")
     async with open_platform(path, clock) as platform:
         await platform.start(planner([complete({"went": "on"})], external_events=["user.replied"]), stock())
-        plan = await ended(platform, plan_id)
+        plan = await wait_for_end(platform, plan_id)
         assert (plan.status, plan.result) == ("completed", {"went": "on"})
     assert any("plan_stranded" in message and plan_id in message for message in caplog.messages)
 
 
-async def test_a_plan_that_waits_for_something_is_left_alone(path: Path, clock: VirtualClock) -> None:
-    await stranded(path, clock)
-    async with running(path, clock, planner([]), stock()) as platform:
+async def test_a_plan_with_an_open_question_is_left_alone(path: Path, clock: VirtualClock) -> None:
+    await stranded_plan(path, clock)
+    async with running_platform(path, clock, planner([]), stock()) as platform:
         for _ in range(3):
             await clock.advance(61)
             swept = await platform.services.store.queue.sweep(clock.now())
@@ -126,5 +139,5 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
         await store.queue.arrive([row.event for row in rows], clock.now())
     with raw(path) as owner:
         owner.execute("UPDATE inbox SET state = 'blocked'")
-    async with running(path, clock, stock()) as platform:
+    async with running_platform(path, clock, stock()) as platform:
         await until(platform, lambda: is_idle(platform))

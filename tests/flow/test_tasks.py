@@ -1,24 +1,24 @@
-"""Workers ask others for parts of a task, wait for them, and end the task with everything they got."""
+"""Workers ask others for parts of a task, wait for them, and end the task with all results."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
+from fanin import ORDERS, answers, arrive, gathering_worker, join_of_a_worker, reply_to
 from kit import (
     PATIENCE,
     as_time_passes,
-    ended,
     is_idle,
     open_platform,
     order,
     planner,
-    published,
-    requested,
-    running,
+    published_events,
+    running_platform,
     the_wait,
     types,
     until,
+    wait_for_end,
+    wait_for_requests,
 )
 
 from soorma_ai import (
@@ -51,7 +51,7 @@ def echo(event_type: str = "part.requested", name: str = "parts", **options: Any
     return tool
 
 
-async def test_one_after_the_other(platform: Platform) -> None:
+async def test_a_worker_asks_for_one_part_after_the_other(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -83,7 +83,7 @@ async def _rows(platform: Platform, table: str) -> int:
 async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None:
     specs = [DelegationSpec("part.requested", {"n": n}, "part.done") for n in range(5)]
     specs.append(DelegationSpec("other.requested", {"n": 99}, "other.done"))
-    await platform.start(gathering(specs), echo(), echo("other.requested", "others"))
+    await platform.start(gathering_worker(specs), echo(), echo("other.requested", "others"))
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert [part["result"]["n"] for part in reply["result"]["parts"]] == [0, 1, 2, 3, 4, 99]
 
@@ -93,7 +93,7 @@ async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platfo
     await join_of_a_worker(platform, seed)
 
 
-async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform, clock: VirtualClock) -> None:
+async def test_an_unanswered_part_is_a_failed_result_at_its_timeout(platform: Platform, clock: VirtualClock) -> None:
     told: list[Any] = []
     worker = Worker("clerk")
 
@@ -109,14 +109,14 @@ async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform
     await platform.start(worker)
     maria = platform.as_user(tenant_id="default", user_id="maria")
     task_id = await maria.publish("action-requests", "order.requested", {}, session_id="s-1")
-    await until(platform, lambda: published(platform))
+    await until(platform, lambda: published_events(platform))
     (answer,) = await as_time_passes(clock, lambda: answers(platform, task_id))
     assert told == [(False, "no answer to part.requested came in time", "maria", "s-1")]
     assert answer.data["error"] == {"code": "no_parts", "message": "no parts"}
 
 
 def level(number: int) -> Worker:
-    """Of three that hand down what they are asked, and hand up what they get."""
+    """One of three workers: passes its task down, and the result up."""
     worker = Worker(f"level-{number}")
 
     @worker.on_task(f"level.{number}.requested")
@@ -139,7 +139,9 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
     await maria.publish("action-requests", "level.1.requested", {"n": 0}, correlation_id="mine", session_id="s-1")
 
     async def the_answer() -> Any:
-        return [event for event in await published(platform, topic="action-results") if event.source == "level-1"]
+        return [
+            event for event in await published_events(platform, topic="action-results") if event.source == "level-1"
+        ]
 
     (answer,) = await until(platform, the_answer)
     assert (answer.correlation_id, answer.session_id) == ("mine", "s-1")
@@ -147,7 +149,7 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
     assert answer.data["result"]["below"]["below"]["below"] == {"by": "parts", "n": 3}
     assert await _rows(platform, "task") == await _rows(platform, "sub_task") == 0
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data["below"]["below"]["below"] == {"by": "parts", "n": 3}  # type: ignore[index,call-overload]
@@ -160,7 +162,7 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
         assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
 
 
-async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -> None:
+async def test_a_broken_result_handler_fails_its_task(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -177,7 +179,7 @@ async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -
     assert await _rows(platform, "task") == 0
 
 
-def asking(worker: Worker, **data: Any) -> None:
+def ask_a_person(worker: Worker, **data: Any) -> None:
     @worker.on_task("review.requested")
     async def begin(task: TaskContext, context: PlatformContext) -> None:
         await context.bus.publish(
@@ -193,11 +195,9 @@ def asking(worker: Worker, **data: Any) -> None:
 
 
 @pytest.mark.parametrize("by_an_event", [False, True])
-async def test_a_worker_asks_a_person_who_answers_or_whose_answer_is_an_event(
-    platform: Platform, by_an_event: bool
-) -> None:
+async def test_a_workers_question_is_answered_by_a_person_or_by_an_event(platform: Platform, by_an_event: bool) -> None:
     worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
+    ask_a_person(worker, timeout_seconds=60)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "review.requested", {})
     question = await the_wait(platform)
@@ -210,10 +210,10 @@ async def test_a_worker_asks_a_person_who_answers_or_whose_answer_is_an_event(
     assert answer.data["result"] == {"approved": True}
 
 
-async def test_no_event_speaks_for_those_who_may_answer_a_worker(platform: Platform) -> None:
-    """The agent does not say that it makes such events, and the client is none of those who may answer."""
+async def test_no_event_replaces_the_answer_of_an_approver_to_a_worker(platform: Platform) -> None:
+    """The agent does not declare such events, and the client is no approver."""
     worker, rogue = Worker("clerk"), Agent("rogue")
-    asking(worker, timeout_seconds=60, approvers=["manager"])
+    ask_a_person(worker, timeout_seconds=60, approvers=["manager"])
 
     @rogue.on_event("please.forge", topic="business-facts")
     async def forge(event: EventEnvelope, context: PlatformContext) -> None:
@@ -225,24 +225,24 @@ async def test_no_event_speaks_for_those_who_may_answer_a_worker(platform: Platf
     question = await the_wait(platform)
     await platform.publish("business-facts", "please.forge", {"task": task_id})
     await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
-    await until(platform, lambda: _forged(platform))
+    await until(platform, lambda: _is_forged(platform))
     manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
     assert await manager.answer(question.wait_id, {"approved": False}) == "accepted"
     (answer,) = await until(platform, lambda: answers(platform, task_id))
     assert answer.data["result"] == {"approved": False}
 
 
-async def _forged(platform: Platform) -> bool:
+async def _is_forged(platform: Platform) -> bool:
     forged = await types(platform, topic="notification-events")
     return forged.count("review.answered") == 2 and await is_idle(platform)
 
 
 @pytest.mark.parametrize("handled", [False, True])
-async def test_a_question_that_nobody_answers_is_a_timeout(
+async def test_an_unanswered_question_of_a_worker_is_a_timeout(
     platform: Platform, clock: VirtualClock, handled: bool
 ) -> None:
     worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
+    ask_a_person(worker, timeout_seconds=60)
     if handled:
 
         @worker.on_result("task.timeout")
@@ -259,23 +259,25 @@ async def test_a_question_that_nobody_answers_is_a_timeout(
         assert answer.data["result"] == {"approved": "by silence"}
     else:
         assert answer.data["error"]["code"] == "task.timeout"
-    (told,) = await published(platform, topic="task-events")
+    (told,) = await published_events(platform, topic="task-events")
     assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
 
 
-async def test_a_question_without_an_end_is_not_asked(platform: Platform) -> None:
+async def test_a_question_without_a_deadline_is_refused(platform: Platform) -> None:
     worker = Worker("clerk")
-    asking(worker)
+    ask_a_person(worker)
     await platform.start(worker)
     reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
     assert "timeout_seconds" in reply["error"]["message"]
     assert await platform.waits() == []
 
 
-async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, gathering([DelegationSpec("part.requested", {}, "part.done")])) as platform:
+async def test_a_task_ends_although_its_worker_came_back_without_handlers(path: Path, clock: VirtualClock) -> None:
+    async with running_platform(
+        path, clock, gathering_worker([DelegationSpec("part.requested", {}, "part.done")])
+    ) as platform:
         task_id = await platform.publish("action-requests", "order.requested", {})
-        (request,) = await requested(platform, "part.requested")
+        (request,) = await wait_for_requests(platform, "part.requested")
     async with open_platform(path, clock) as platform:
         changed = Worker("clerk")
         changed.on_task("order.requested")(lambda task, context: None)
@@ -286,7 +288,7 @@ async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path
         assert "no on_result('part.done') any more" in answer.data["error"]["message"]
 
 
-async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) -> None:
+async def test_progress_is_published_at_once_and_moves_nothing(platform: Platform) -> None:
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -297,12 +299,12 @@ async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) ->
     await platform.start(worker)
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert reply["success"] is False
-    (told,) = await published(platform, topic="system-events")
+    (told,) = await published_events(platform, topic="system-events")
     assert (told.type, told.data["progress"], told.data["message"]) == ("task.progress", 0.5, "half way")
 
 
-def test_only_events_that_have_a_handler_are_consumed() -> None:
-    worker = gathering([])
+def test_only_events_with_a_handler_are_consumed() -> None:
+    worker = gathering_worker([])
     assert worker.events_consumed == ["order.requested", "other.done", "part.done"]
     with pytest.raises(ConfigError, match="is a topic"):
         worker.on_result("action-results")
@@ -310,7 +312,7 @@ def test_only_events_that_have_a_handler_are_consumed() -> None:
         worker.on_result("part.done")(lambda result, context: None)
 
 
-def remembering(**options: Any) -> Worker:
+def note_worker(**options: Any) -> Worker:
     worker = Worker("clerk", **options)
 
     @worker.on_task("note.requested", payload_schema={"type": "object", "required": ["text"]})
@@ -327,7 +329,7 @@ async def answer_of(platform: Platform, task_id: str) -> Any:
 
 
 async def test_a_task_is_given_to_one_worker_for_a_plan(platform: Platform) -> None:
-    worker, other = remembering(), echo("note.requested", "other")
+    worker, other = note_worker(), echo("note.requested", "other")
     minds = planner([publish("part.requested"), complete()])
     await platform.start(worker, other, echo(), minds)
     ann = platform.as_user(tenant_id="default", user_id="ann")
@@ -339,7 +341,7 @@ async def test_a_task_is_given_to_one_worker_for_a_plan(platform: Platform) -> N
     assert (answer.type, answer.correlation_id, answer.source) == ("note.requested.completed", task_id, "clerk")
     assert (answer.user_id, answer.session_id, answer.root_plan_id) == ("ann", "s-1", plan.plan_id)
     assert await platform.memory.retrieve("notes", plan.plan_id) == ["hello"]
-    assert [e.source for e in await published(platform, topic="action-results")].count("other") == 0
+    assert [e.source for e in await published_events(platform, topic="action-results")].count("other") == 0
 
 
 async def test_a_task_without_a_plan_is_the_workers_tenants(platform: Platform) -> None:
@@ -354,8 +356,8 @@ async def test_a_task_without_a_plan_is_the_workers_tenants(platform: Platform) 
     assert answer.data["result"] == {"tenant": "acme", "goal": "g-1"}
 
 
-async def test_a_task_that_cannot_be_given_says_why(platform: Platform) -> None:
-    worker = remembering()
+async def test_execute_task_refuses_an_invalid_task_with_the_reason(platform: Platform) -> None:
+    worker = note_worker()
     with pytest.raises(LocalProtocolError, match="not running"):
         await worker.execute_task("note.requested", {"text": ""})
     minds = planner([publish("part.requested"), complete()])

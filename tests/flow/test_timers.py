@@ -1,4 +1,4 @@
-"""Time is looked at when something becomes due, and not again and again until somebody has a hand free for it."""
+"""Timers are read when a delivery becomes due, and not again and again until its agent is free."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, happens, is_idle, killed, open_platform, published, until
+from kit import PATIENCE, as_time_passes, happens, is_idle, kill_platform, open_platform, published_events, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -17,8 +17,8 @@ from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
 
 
-class Watched(SqlQueue):
-    """Counts how often it is asked what is due."""
+class CountingQueue(SqlQueue):
+    """A queue: counts the reads of the next due time."""
 
     looks = 0
 
@@ -27,14 +27,14 @@ class Watched(SqlQueue):
         return await super().next_due(agents, *given, **named)
 
 
-def watched(path: Path) -> tuple[SqliteStore, Watched]:
+def counting_store(path: Path) -> tuple[SqliteStore, CountingQueue]:
     store = SqliteStore(path, ALL_FEATURES)
-    queue = store.queue = Watched(store.database)
+    queue = store.queue = CountingQueue(store.database)
     return store, queue
 
 
 class Hands:
-    """A tool that is at one request until it is let go, and wants the others to come again after a second."""
+    """A tool: works on one request until `go_on` is set, and puts the others off for a second."""
 
     def __init__(self, **options: Any) -> None:
         self.began, self.go_on = asyncio.Event(), asyncio.Event()
@@ -54,7 +54,7 @@ class Hands:
         return number
 
 
-async def asked(platform: Platform, *numbers: int) -> None:
+async def send_requests(platform: Platform, *numbers: int) -> None:
     for n in numbers:
         await platform.publish("action-requests", "work.requested", {"n": n})
 
@@ -64,11 +64,11 @@ async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
         return sorted(hands.done) == sorted(numbers) and await platform.services.store.queue.backlog(1) == 0
 
     await until(platform, is_done)
-    assert len(await published(platform, topic="action-results")) == len(numbers)
+    assert len(await published_events(platform, topic="action-results")) == len(numbers)
 
 
-async def is_looked_at_rarely(queue: Watched, clock: VirtualClock) -> None:
-    """While seconds pass in small steps, after each of which everybody goes on as far as they can."""
+async def is_looked_at_rarely(queue: CountingQueue, clock: VirtualClock) -> None:
+    """Let seconds pass in small steps; after each, every task goes on as far as it can."""
     before = queue.looks
     for _ in range(200):
         await clock.advance(0.02)
@@ -77,15 +77,15 @@ async def is_looked_at_rarely(queue: Watched, clock: VirtualClock) -> None:
     assert queue.looks - before < 20
 
 
-async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_asked_for_till_then(
+async def test_a_delivery_due_behind_a_busy_agent_is_taken_once_it_is_free_without_polling(
     path: Path, clock: VirtualClock
 ) -> None:
-    (store, queue), hands = watched(path), Hands(max_in_flight=1)
+    (store, queue), hands = counting_store(path), Hands(max_in_flight=1)
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
-        await asked(platform, 1)
+        await send_requests(platform, 1)
         await until(platform, lambda: hands.put_off == [1])
-        await asked(platform, 0)
+        await send_requests(platform, 0)
         await happens(hands.began)
         await is_looked_at_rarely(queue, clock)
         assert hands.done == []
@@ -93,7 +93,7 @@ async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_a
         await all_done(platform, hands, 0, 1)
 
 
-async def test_a_suspect_that_is_due_behind_one_in_hand_is_taken_after_it_and_not_asked_for_till_then(
+async def test_a_poison_candidate_due_behind_another_is_taken_after_it_without_polling(
     path: Path, clock: VirtualClock
 ) -> None:
     for _ in range(2):
@@ -101,12 +101,12 @@ async def test_a_suspect_that_is_due_behind_one_in_hand_is_taken_after_it_and_no
         await platform.__aenter__()
         await platform.start(killing(at_work))
         if not await platform.services.store.queue.backlog(1):
-            await asked(platform, 1, 0)
+            await send_requests(platform, 1, 0)
         async with asyncio.timeout(PATIENCE):
             await at_work.acquire()
             await at_work.acquire()
-        await killed(platform)
-    (store, queue), hands = watched(path), Hands()
+        await kill_platform(platform)
+    (store, queue), hands = counting_store(path), Hands()
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await happens(hands.began)
@@ -128,8 +128,8 @@ def killing(at_work: asyncio.Semaphore) -> Tool:
     return tool
 
 
-class PutBack(VirtualClock):
-    """A clock whose wall is put back while a program runs."""
+class PutBackClock(VirtualClock):
+    """A clock with a wall time put back while a program runs."""
 
     ahead = timedelta()
 
@@ -138,7 +138,7 @@ class PutBack(VirtualClock):
 
 
 async def test_a_retry_comes_though_the_clock_was_put_back(path: Path) -> None:
-    attempts, clock, tool = list[int](), PutBack(), Tool("till")
+    attempts, clock, tool = list[int](), PutBackClock(), Tool("till")
 
     @tool.on_invoke("pay.requested", attempts=4)
     async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
@@ -186,7 +186,7 @@ async def test_a_stored_retry_comes_though_the_clock_was_put_back_between_two_ru
         step = (pause or timedelta(seconds=1)).total_seconds() / 4
         await as_time_passes(early, lambda: is_idle(platform), step)
     assert len(attempts) == 2
-    # However fast time passes here, it is not the forty days that were put back.
+    # The time that passes here is less than the forty days put back.
     assert (pause or timedelta()) <= attempts[1] - begun < timedelta(days=10)
 
 

@@ -1,4 +1,4 @@
-"""A planner that must know what tomorrow is is told the day; no other prompt holds a word about time."""
+"""A planner with `tells_date_in` has the day in its prompts; no other prompt holds a word about time."""
 
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete
         ({}, "\n\nDecide the next step."),
     ],
 )
-async def test_the_day_of_a_decision_is_told_where_the_planner_says_so(
+async def test_a_prompt_holds_the_day_of_its_decision_with_tells_date_in(
     platform: Platform, clock: VirtualClock, options: dict[str, Any], ending: str
 ) -> None:
     await clock.advance(timedelta(days=3))
@@ -32,7 +32,7 @@ async def test_the_day_of_a_decision_is_told_where_the_planner_says_so(
     assert told.content.count("Today is") == bool(options)
 
 
-async def test_whoever_draws_a_whole_plan_is_told_the_day_too(platform: Platform) -> None:
+async def test_the_prompt_of_a_drawn_plan_holds_the_day_too(platform: Platform) -> None:
     mind = ScriptedReasoner(["no plan"] * 3)
     minds = Planner("shop", reasoner=mind, tells_date_in="UTC")
 
@@ -55,7 +55,7 @@ async def test_whoever_draws_a_whole_plan_is_told_the_day_too(platform: Platform
         (True, "tells_date_in=True is no time zone"),
     ],
 )
-def test_a_zone_that_nobody_knows_is_refused_with_the_nearest(zone: Any, said: str) -> None:
+def test_an_unknown_time_zone_is_refused_with_the_nearest(zone: Any, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         ChoreographyPlanner("orders", reasoner=ScriptedReasoner([]), tells_date_in=zone)
     assert said in str(refused.value)

@@ -1,4 +1,5 @@
-"""What there is to publish, for authors that choose by themselves: found, shown, and checked before it is published."""
+"""The toolkit of events, for authors with choices of their own: events are found, shown, and checked before they are
+published."""
 
 import json
 import re
@@ -70,12 +71,12 @@ async def test_events_are_discovered_by_topic_and_by_family(
     assert names(await toolkit.discover_events(**asked)) == found
 
 
-async def test_actionable_is_what_somebody_takes(toolkit: EventToolkit) -> None:
+async def test_actionable_events_are_those_with_a_taker(toolkit: EventToolkit) -> None:
     assert names(await toolkit.discover_actionable_events()) == [RESERVE, "order.received", "parcel.weigh", CHARGE]
     assert names(await toolkit.discover_actionable_events("business-facts")) == []
 
 
-async def test_an_event_is_told_by_its_name_and_found_by_what_it_is_about(toolkit: EventToolkit) -> None:
+async def test_an_event_is_described_by_its_name_and_found_by_its_subject(toolkit: EventToolkit) -> None:
     info = await toolkit.get_event_info("parcel.weigh")
     assert info is not None and info.payload_schema["required"] == ["order"]
     assert await toolkit.get_event_info("parcel.weigh", topic="business-facts") is None
@@ -86,7 +87,7 @@ async def test_an_event_is_told_by_its_name_and_found_by_what_it_is_about(toolki
         await toolkit.find_events("parcel", 0)
 
 
-async def test_what_a_model_is_told_is_whole_and_nothing_in_it_ends_its_fence(toolkit: EventToolkit) -> None:
+async def test_the_text_for_a_model_is_whole_and_nothing_in_it_ends_its_fence(toolkit: EventToolkit) -> None:
     events = await toolkit.discover_events("action-requests")
     rows = toolkit.format_for_llm(events)
     assert [row.keys() for row in rows] == [{"name", "description", "schema"}] * 4
@@ -96,9 +97,7 @@ async def test_what_a_model_is_told_is_whole_and_nothing_in_it_ends_its_fence(to
     assert inside is not None and json.loads(inside[1]) == rows and text.count("\n") == len(rows) + 1
 
 
-async def test_a_payload_is_checked_against_the_event_and_what_is_left_out_as_null_is_left_out(
-    toolkit: EventToolkit,
-) -> None:
+async def test_a_payload_is_checked_against_its_event_and_loses_its_nulls(toolkit: EventToolkit) -> None:
     assert await toolkit.create_payload("parcel.weigh", {"order": "A", "note": None}) == {"order": "A"}
     with pytest.raises(DecisionError, match=r"data for event 'parcel.weigh' .*order.*found 7.*wanted \"string\""):
         await toolkit.create_payload("parcel.weigh", {"order": 7})
@@ -108,14 +107,14 @@ async def test_a_payload_is_checked_against_the_event_and_what_is_left_out_as_nu
         await toolkit.create_payload("parcel.weigh", {"order": object()})
 
 
-async def test_a_response_is_checked_against_what_the_request_promises(toolkit: EventToolkit) -> None:
+async def test_a_response_is_checked_against_the_promise_of_its_request(toolkit: EventToolkit) -> None:
     assert await toolkit.validate_response("parcel.weigh", {"kilos": 3}) == {"kilos": 3}
     assert await toolkit.validate_response(RESERVE, {"anything": 1}) == {"anything": 1}
     with pytest.raises(DecisionError, match=r"the response to 'parcel.weigh' does not match its schema: .*kilos"):
         await toolkit.validate_response("parcel.weigh", {})
 
 
-async def test_a_star_and_a_topic_that_mean_nothing_are_refused(toolkit: EventToolkit) -> None:
+async def test_a_misplaced_star_and_an_unknown_topic_are_refused(toolkit: EventToolkit) -> None:
     with pytest.raises(ConfigError, match="a star stands for all that follows a dot"):
         await toolkit.discover_events(event_name_pattern="par*l")
     with pytest.raises(LocalProtocolError, match="is no topic"):
@@ -146,7 +145,7 @@ async def test_a_handler_sees_live_events_of_its_tenant_and_not_its_own_requests
     assert found == [seen]
 
 
-async def test_an_agent_that_is_gone_offers_nothing(platform: Platform, toolkit: EventToolkit) -> None:
+async def test_a_gone_agent_offers_nothing(platform: Platform, toolkit: EventToolkit) -> None:
     await platform.services.store.registry.leave(["desk"])
     assert "parcel.weigh" not in names(await toolkit.discover_events())
     assert await toolkit.get_event_info("parcel.weigh") is None

@@ -1,4 +1,4 @@
-"""How far plans are, whatever order things are seen in."""
+"""The progress of plans, over any order of arrivals."""
 
 import asyncio
 import random
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fanin import reply_to
-from kit import PATIENCE, ended, order, planner, published, pursue, requested, until
+from kit import PATIENCE, order, planner, published_events, pursue, until, wait_for_end, wait_for_requests
 
 from soorma_ai import (
     Agent,
@@ -47,7 +47,7 @@ def worker(started: asyncio.Event | None = None, go_on: asyncio.Event | None = N
     return tool
 
 
-async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(platform: Platform) -> None:
+async def test_an_action_refused_during_a_look_is_at_no_moment_completed(platform: Platform) -> None:
     started, go_on, tool = asyncio.Event(), asyncio.Event(), Tool("clerk")
 
     @tool.on_invoke("begin.requested")
@@ -60,7 +60,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     look = store.events.receivers_of
 
     async def is_refused() -> bool:
-        return any(e.source == "hands" for e in await published(platform, topic="action-results"))
+        return any(e.source == "hands" for e in await published_events(platform, topic="action-results"))
 
     async def handed(event_ids: Any) -> Any:
         go_on.set()
@@ -72,7 +72,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     assert (work.status, work.error) == (ActionStatus.FAILED, "it is broken")
 
 
-def fanning(count: int) -> Any:
+def fan_out_planner(count: int) -> Any:
     minds = planner([], goals=[])
 
     @minds.on_goal("order.received")
@@ -107,7 +107,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
             return []
 
     assert await until(platform, has_asked) == ["pending"]
-    (request,) = [e for e in await published(platform) if e.type == "work.requested"]
+    (request,) = [e for e in await published_events(platform) if e.type == "work.requested"]
     await until(platform, lambda: platform.services.store.events.receivers_of([request.id]))
     assert await statuses(platform, plan.plan_id) == ["pending"], "in line is not begun"
     progress = await platform.tracker.plan_progress(plan.plan_id)
@@ -130,8 +130,8 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     """Replies in any order, some doubled, and requests brought by the bus again after their replies."""
     rng = random.Random(seed)
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
-    plan = await order(platform, fanning(ASKED))
-    requests = await requested(platform, "work.requested", ASKED)
+    plan = await order(platform, fan_out_planner(ASKED))
+    requests = await wait_for_requests(platform, "work.requested", ASKED)
     arriving = [_reply(request) for request in requests]
     arriving += rng.sample(arriving, 7)
     arriving += rng.sample(requests, 12)
@@ -144,7 +144,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
         finished |= {str(e.correlation_id) for e in batch if e.topic is EventTopic.ACTION_RESULTS}
         found = {one.action_id: one for one in await platform.tracker.actions(plan.plan_id)}
         assert {key for key, one in found.items() if one.status.is_final} == finished
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     progress = await platform.tracker.plan_progress(plan.plan_id)
     assert (progress.done, progress.total) == (len(requests), len(requests))
     assert progress.counts[ActionStatus.FAILED] == len(requests) // 5
@@ -156,7 +156,7 @@ def _reply(request: EventEnvelope) -> EventEnvelope:
 
 
 @pytest.mark.parametrize("way", ["publish", "request", "plan"])
-async def test_a_request_that_people_approved_is_one_action(platform: Platform, way: str) -> None:
+async def test_an_approved_request_is_one_action(platform: Platform, way: str) -> None:
     tool, gated = Tool("hand"), Tool("bank")
 
     @tool.on_invoke("hand.requested")
@@ -210,7 +210,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
-    requests = await requested(platform, "work.requested", 3)
+    requests = await wait_for_requests(platform, "work.requested", 3)
     (asked,) = await store.plans.expectations_by_id([requests[0].id])
     group_id = str(asked.group_id)
     await store.queue.arrive([_reply(requests[1])], platform.services.clock.now())
@@ -218,7 +218,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     assert (group.total, group.came, set(group.missing)) == (3, 1, {requests[0].id, requests[2].id})
     assert sorted(one.status for one in group.members) == ["completed", "pending", "pending"]
     await platform.start(worker())
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     group = await platform.tracker.delegation_group(group_id)
     assert (group.total, group.came, group.missing, group.agent) == (3, 3, (), "clerk")
@@ -229,7 +229,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
         await platform.as_user(tenant_id="other", user_id="eve").tracker.delegation_group(group_id)
 
 
-async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platform: Platform) -> None:
+async def test_parts_and_reports_of_tasks_show_in_the_progress(platform: Platform) -> None:
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk(), worker())
     await plan.result(timeout=PATIENCE)
     task, *parts = await platform.tracker.actions(plan.plan_id)
@@ -255,9 +255,7 @@ async def test_a_tree_and_a_session_show_their_plans(platform: Platform) -> None
     assert {one.plan_id for one in await platform.tracker.session_plans("s-1")} == {plan.plan_id, below.plan.plan_id}
 
 
-async def test_what_a_tool_asked_by_itself_is_done_when_its_reply_is_there_or_nobody_will_reply(
-    platform: Platform,
-) -> None:
+async def test_a_tools_own_request_is_done_with_its_reply_or_when_none_can_come(platform: Platform) -> None:
     tool, listener = Tool("asking"), Agent("listener")
 
     @tool.on_invoke("outer.requested")
@@ -295,11 +293,11 @@ async def test_two_workers_of_one_request_have_a_group_each(platform: Platform) 
 
     await platform.start(gathers("first"), gathers("second"))
     await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "part.requested", 4)
+    await wait_for_requests(platform, "part.requested", 4)
     assert [(await platform.tracker.delegation_group(group)).total for group in set(groups)] == [2, 2]
 
 
-async def test_nothing_is_told_of_another_tenants_plan(platform: Platform) -> None:
+async def test_no_progress_of_another_tenants_plan_is_shown(platform: Platform) -> None:
     seen: list[str] = []
     watch = Agent("watch")
     await platform.start(planner([publish("work.requested", n=1), complete({})]), worker())

@@ -1,4 +1,4 @@
-"""Who is believed: an answer counts only of those who were asked, and a gate holds whoever asks."""
+"""Trust: an answer counts only from its asked agent, and a gate holds for every asker."""
 
 import asyncio
 from datetime import timedelta
@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, happens, order, payments, planner, published, requested, running, the_wait, until
+from kit import (
+    PATIENCE,
+    happens,
+    order,
+    payments,
+    planner,
+    published_events,
+    running_platform,
+    the_wait,
+    until,
+    wait_for_requests,
+)
 
 from soorma_ai import (
     Agent,
@@ -63,7 +74,7 @@ async def forge(platform: Platform, event_type: str, key: str) -> None:
 
 async def came(platform: Platform, event_type: str, count: int) -> None:
     async def so_many() -> bool:
-        found = [one for one in await published(platform, topic="action-results") if one.type == event_type]
+        found = [one for one in await published_events(platform, topic="action-results") if one.type == event_type]
         return len(found) == count and not await platform.services.store.queue.unsent(1)
 
     await until(platform, so_many)
@@ -73,7 +84,7 @@ async def test_a_client_answers_neither_for_an_agent_nor_for_another_users_reque
     started, go_on = asyncio.Event(), asyncio.Event()
     plan = await order(platform, planner([publish("work.requested"), complete({})]), slow(started, go_on))
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    requests = await requested(platform, "work.requested", 2)
+    requests = await wait_for_requests(platform, "work.requested", 2)
     for request in requests:
         await forge(platform, "work.requested.completed", request.correlation_id)
     await came(platform, "work.requested.completed", 4)
@@ -94,7 +105,7 @@ async def test_a_client_answers_no_goal_in_the_place_of_its_planner(platform: Pl
     goal = EventDefinition(event_name="part.goal")
     child = planner(think, name="child", goals=[goal])
     plan = await order(platform, planner([delegate("child", "part.goal"), complete({})]), child)
-    (request,) = await requested(platform, "part.goal")
+    (request,) = await wait_for_requests(platform, "part.goal")
     await forge(platform, "part.goal.completed", request.correlation_id)
     await came(platform, "part.goal.completed", 2)
     thinking.set()
@@ -140,7 +151,7 @@ async def test_a_result_off_its_schema_is_a_failure_to_a_plan_a_worker_and_a_cli
     assert (told[0].success, told[0].result, to_client["success"]) == (False, None, False)
 
 
-async def test_what_a_payload_says_about_its_request_is_not_believed(platform: Platform) -> None:
+async def test_a_request_id_in_a_payload_is_not_believed(platform: Platform) -> None:
     told: list[str] = []
     tool = Tool("hands")
 
@@ -151,11 +162,11 @@ async def test_what_a_payload_says_about_its_request_is_not_believed(platform: P
 
     await platform.start(tool)
     reply = await platform.request("work.requested", {"request_id": "somebody else's"}, timeout=PATIENCE)
-    (request,) = await published(platform, topic="action-requests")
+    (request,) = await published_events(platform, topic="action-requests")
     assert told == [reply["request_id"]] == [request.id]
 
 
-async def test_a_tool_that_does_one_persons_request_answers_nobody_elses(platform: Platform) -> None:
+async def test_a_tool_at_one_persons_request_answers_no_other_persons(platform: Platform) -> None:
     go_on = asyncio.Event()
     tool = Tool("echo")
 
@@ -173,7 +184,7 @@ async def test_a_tool_that_does_one_persons_request_answers_nobody_elses(platfor
 
     await platform.start(tool, deputy)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {"who": "ann"}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     eve = person(platform, "eve", "operator")
     await eve.publish("action-requests", "work.requested", {"who": "eve"}, correlation_id=request.id)
     await platform.publish("business-facts", "forge", {"correlation_id": request.id})
@@ -182,7 +193,7 @@ async def test_a_tool_that_does_one_persons_request_answers_nobody_elses(platfor
     assert (await asking)["result"] == {"for": "ann"}
 
 
-async def test_an_agent_that_was_not_asked_answers_for_no_other(platform: Platform) -> None:
+async def test_an_unasked_agent_answers_for_no_other(platform: Platform) -> None:
     started, go_on = asyncio.Event(), asyncio.Event()
     impostor = Agent("impostor")
 
@@ -193,7 +204,7 @@ async def test_an_agent_that_was_not_asked_answers_for_no_other(platform: Platfo
 
     await platform.start(slow(started, go_on), impostor)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     await platform.publish("business-facts", "forge", {"key": request.id})
     await came(platform, "work.requested.completed", 1)
     go_on.set()
@@ -201,9 +212,7 @@ async def test_an_agent_that_was_not_asked_answers_for_no_other(platform: Platfo
 
 
 @pytest.mark.parametrize("breaks", [True, False])
-async def test_who_only_listens_answers_for_nobody_and_its_failure_is_nobody_elses(
-    platform: Platform, breaks: bool
-) -> None:
+async def test_a_listener_neither_answers_nor_fails_the_request_of_another(platform: Platform, breaks: bool) -> None:
     started, go_on = asyncio.Event(), asyncio.Event()
     ear = Agent("ear")
 
@@ -231,7 +240,7 @@ async def test_the_refusal_of_one_request_is_no_answer_to_another(platform: Plat
 
     await platform.start(slow(started, go_on), payments("always"), evil)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     await platform.publish("business-facts", "go", {"key": request.id})
     assert await person(platform, "eve").answer((await the_wait(platform)).wait_id, {"approved": False}) == "accepted"
     await came(platform, "work.requested.completed", 1)
@@ -243,7 +252,7 @@ async def test_the_refusal_of_one_request_is_no_answer_to_another(platform: Plat
     ("event_type", "topic"),
     [("plan.deadline.reached", "plan-events"), ("notification.human_input", "notification-events")],
 )
-async def test_nobody_is_made_to_reply_where_only_the_platform_speaks(
+async def test_no_request_may_name_an_event_of_the_platform_as_its_reply(
     platform: Platform, event_type: str, topic: str
 ) -> None:
     refused: list[Any] = []
@@ -270,7 +279,7 @@ async def test_nobody_is_made_to_reply_where_only_the_platform_speaks(
 # Gates
 
 
-async def test_a_clients_request_is_held_until_somebody_who_may_lets_it_go(platform: Platform) -> None:
+async def test_a_clients_request_is_held_until_an_approver_approves_it(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(payments(CFO, charged))
     ann, cfo = person(platform, "ann"), person(platform, "mia", "cfo")
@@ -299,7 +308,7 @@ async def test_a_clients_request_is_held_until_somebody_who_may_lets_it_go(platf
 @pytest.mark.parametrize(
     ("decision", "payload", "paid"), [("edit", {"data": {"amount": 5}}, [5]), ("reject", {"approved": False}, [])]
 )
-async def test_a_person_may_change_a_held_request_or_say_no_in_their_words(
+async def test_a_person_may_change_a_held_request_or_reject_it_with_a_note(
     platform: Platform, decision: str, payload: dict[str, Any], paid: list[int]
 ) -> None:
     charged: list[Any] = []
@@ -319,7 +328,7 @@ async def test_a_person_may_change_a_held_request_or_say_no_in_their_words(
         assert "too much" in reply["error"]["message"]
 
 
-async def test_nobodys_answer_in_time_is_a_no(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_held_request_without_an_answer_in_time_is_rejected(platform: Platform, clock: VirtualClock) -> None:
     charged: list[Any] = []
     await platform.start(payments(CFO, charged))
     with pytest.raises(Held) as held:
@@ -330,13 +339,15 @@ async def test_nobodys_answer_in_time_is_a_no(platform: Platform, clock: Virtual
     assert await platform.answer(held.value.wait_id, {"approved": True}) == "late"
 
 
-async def test_who_may_approve_does_so_in_the_same_call_and_that_is_kept_as_their_answer(platform: Platform) -> None:
+async def test_an_approver_approves_in_the_same_call_and_it_is_kept_as_an_answer(platform: Platform) -> None:
     await platform.start(payments(CFO))
     with pytest.raises(LocalProtocolError, match=r"ann has no role; one of cfo must answer"):
         await person(platform, "ann").request(PAY, {"amount": 9}, approve=True)
     mia = person(platform, "mia", "cfo")
     assert (await mia.request(PAY, {"amount": 9}, approve=True, timeout=PATIENCE))["success"]
-    assert (await platform.request(PAY, {"amount": 9}, timeout=PATIENCE))["success"], "the trusted root asks nobody"
+    assert (await platform.request(PAY, {"amount": 9}, timeout=PATIENCE))["success"], (
+        "the trusted root needs no approval"
+    )
     kept = await platform.services.store.plans.expectations(tenant_id="default", only_open=False)
     said = [one.answer for one in kept if one.kind == "gate" and one.answer]
     assert sorted((answer.user_id, str(answer.decision)) for answer in said) == [
@@ -349,7 +360,7 @@ async def test_who_may_approve_does_so_in_the_same_call_and_that_is_kept_as_thei
     assert await mia.answer(held.value.wait_id, {"approved": True}) == "duplicate"
 
 
-async def test_a_goal_that_needs_an_approval_is_held_as_well(platform: Platform) -> None:
+async def test_a_goal_with_an_approval_is_held_as_well(platform: Platform) -> None:
     goal = EventDefinition(event_name="order.received", approval=CFO)
     await platform.start(planner([complete({"ok": 1})], goals=[goal]), payments())
     with pytest.raises(Held) as held:
@@ -376,7 +387,7 @@ def clerk(told: list[ResultContext]) -> Worker:
 
 
 @pytest.mark.parametrize("yes", [True, False])
-async def test_what_a_worker_delegates_waits_for_its_approval_like_all_others(
+async def test_a_workers_request_waits_for_its_approval_like_all_others(
     platform: Platform, clock: VirtualClock, yes: bool
 ) -> None:
     charged: list[Any] = []
@@ -394,7 +405,7 @@ async def test_what_a_worker_delegates_waits_for_its_approval_like_all_others(
 
 
 @pytest.mark.parametrize("how", ["request", "publish"])
-async def test_a_handler_that_asks_over_the_bus_passes_no_gate(platform: Platform, how: str) -> None:
+async def test_a_handlers_request_over_the_bus_passes_no_gate(platform: Platform, how: str) -> None:
     charged: list[Any] = []
     heard = asyncio.Event()
     shop = Agent("shop")
@@ -419,7 +430,7 @@ async def test_a_handler_that_asks_over_the_bus_passes_no_gate(platform: Platfor
     assert charged == [9]
 
 
-async def test_a_task_that_ends_withdraws_what_is_still_held_for_it(platform: Platform) -> None:
+async def test_a_task_withdraws_its_held_requests_at_its_end(platform: Platform) -> None:
     charged: list[Any] = []
     hasty = Worker("hasty")
 
@@ -444,7 +455,7 @@ async def test_a_task_that_ends_withdraws_what_is_still_held_for_it(platform: Pl
 
 
 @pytest.mark.parametrize("name", ["notification.human_input", "plan.wait.reminded", "plan.wait.escalated"])
-async def test_only_the_platform_tells_people_what_they_are_asked(platform: Platform, name: str) -> None:
+async def test_only_the_platform_publishes_questions_to_people(platform: Platform, name: str) -> None:
     letters: list[Any] = []
     liar = Agent("liar")
 
@@ -463,7 +474,7 @@ async def test_only_the_platform_tells_people_what_they_are_asked(platform: Plat
 
 
 @pytest.mark.parametrize("when", ["has(context.total) && context.total > 5", "context.total > 5"])
-async def test_a_condition_over_the_goal_holds_for_whoever_asks_for_it_and_where_there_is_none(
+async def test_a_condition_over_the_goal_holds_for_every_asker_and_without_a_goal(
     platform: Platform, when: str
 ) -> None:
     charged: list[Any] = []
@@ -483,7 +494,7 @@ async def test_a_condition_over_the_goal_holds_for_whoever_asks_for_it_and_where
         await person(platform, "ann").request(PAY, {"amount": 1})
 
 
-async def test_what_was_rejected_is_told_to_whoever_asks_again(platform: Platform) -> None:
+async def test_a_repeated_call_of_a_rejected_request_gets_the_rejection(platform: Platform) -> None:
     await platform.start(payments(CFO), planner([], goals=[EventDefinition(event_name="order.received", approval=CFO)]))
     ann, mia = person(platform, "ann"), person(platform, "mia", "cfo")
     with pytest.raises(Held) as held:
@@ -516,18 +527,18 @@ async def test_one_key_stands_for_one_request_whether_or_not_it_was_held(platfor
     assert charged == [500]
 
 
-async def test_what_was_done_before_its_gate_came_is_not_asked_about(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, payments()) as platform:
+async def test_a_request_done_before_its_gate_came_is_not_held(path: Path, clock: VirtualClock) -> None:
+    async with running_platform(path, clock, payments()) as platform:
         before = await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE)
-    async with running(path, clock, payments("always")) as platform:
+    async with running_platform(path, clock, payments("always")) as platform:
         ann = person(platform, "ann")
         assert await ann.request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE) == before
         await ann.publish("action-requests", PAY, {"amount": 9}, idempotency_key="k")
         assert await platform.waits() == []
 
 
-async def test_an_approval_in_the_same_call_that_does_not_count_is_told(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, payments(CFO)) as platform:
+async def test_an_approval_in_the_same_call_without_its_role_is_refused(path: Path, clock: VirtualClock) -> None:
+    async with running_platform(path, clock, payments(CFO)) as platform:
         with pytest.raises(Held):
             await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k")
         ann_as_boss = person(platform, "ann", "boss")
@@ -535,20 +546,20 @@ async def test_an_approval_in_the_same_call_that_does_not_count_is_told(path: Pa
             await ann_as_boss.request(PAY, {"amount": 9}, idempotency_key="k", approve=True)
 
 
-async def test_a_payload_is_looked_at_again_as_its_receiver_defines_it_when_it_is_let_go(
+async def test_a_payload_is_checked_again_by_its_receivers_schema_at_its_approval(
     path: Path, clock: VirtualClock
 ) -> None:
-    async with running(path, clock, payments("always")) as platform:
+    async with running_platform(path, clock, payments("always")) as platform:
         with pytest.raises(Held) as held:
             await person(platform, "ann").request(PAY, {"amount": 9})
     changed = Tool("payments")
     changed.on_invoke(PAY, payload_schema={"type": "object", "required": ["currency"]})(lambda request, context: {})
-    async with running(path, clock, changed) as platform:
+    async with running_platform(path, clock, changed) as platform:
         outcome = await platform.answer(held.value.wait_id, {"approved": True})
         assert (outcome, "currency" in outcome.detail) == ("invalid", True)
 
 
-async def test_a_task_that_waits_for_nothing_but_a_gate_that_wakes_nobody_fails(platform: Platform) -> None:
+async def test_a_task_with_nothing_to_wait_for_but_a_gate_without_a_reply_fails(platform: Platform) -> None:
     forgetful = Worker("forgetful")
 
     @forgetful.on_task("order.requested")
@@ -561,7 +572,7 @@ async def test_a_task_that_waits_for_nothing_but_a_gate_that_wakes_nobody_fails(
     assert await platform.waits() == []
 
 
-async def test_an_open_gate_outlives_whatever_is_removed_around_it(platform: Platform, clock: VirtualClock) -> None:
+async def test_an_open_gate_outlives_the_prune_of_everything_around_it(platform: Platform, clock: VirtualClock) -> None:
     charged: list[Any] = []
     shop, deputy = Agent("shop"), Tool("deputy")
 
@@ -601,7 +612,7 @@ TYPED = Approval(
 )
 
 
-async def test_a_bare_yes_in_the_same_call_is_no_answer_where_more_is_asked_for(platform: Platform) -> None:
+async def test_a_bare_approval_in_the_same_call_does_not_open_a_gate_with_a_schema(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(payments(TYPED, charged))
     mia = person(platform, "mia", "cfo")
@@ -618,7 +629,7 @@ async def test_a_bare_yes_in_the_same_call_is_no_answer_where_more_is_asked_for(
     assert charged == [9]
 
 
-async def test_the_trusted_roots_own_call_passes_whatever_an_answer_must_look_like(platform: Platform) -> None:
+async def test_the_trusted_roots_own_call_passes_a_gate_with_any_answer_schema(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(payments(TYPED, charged))
     assert (await platform.request(PAY, {"amount": 1}, timeout=PATIENCE))["success"]
@@ -628,7 +639,7 @@ async def test_the_trusted_roots_own_call_passes_whatever_an_answer_must_look_li
     assert charged == [1, 2]
 
 
-async def test_a_gate_says_who_asks_a_task_or_nobody_but_the_request_itself(platform: Platform) -> None:
+async def test_a_gate_outside_of_plans_and_tasks_names_its_request(platform: Platform) -> None:
     shop = Agent("shop")
 
     @shop.on_event("order.placed", topic="business-facts")
@@ -638,7 +649,7 @@ async def test_a_gate_says_who_asks_a_task_or_nobody_but_the_request_itself(plat
     await platform.start(payments("always"), shop)
     await platform.publish("business-facts", "order.placed", {})
     question = await the_wait(platform)
-    (told,) = await published(platform, topic="notification-events")
+    (told,) = await published_events(platform, topic="notification-events")
     assert (question.task_id, question.plan_id, told.data["task_id"]) == (None, None, None)
     assert question.request_id == told.data["request_id"] == told.correlation_id
     assert await platform.services.store.events.event(question.request_id) is None, "it is held"

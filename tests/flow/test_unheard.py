@@ -1,10 +1,10 @@
-"""What an agent says and nobody hears is told, with its cure; and the terms of what agents take."""
+"""Events without a receiver are logged with their cure; and definitions of consumed events."""
 
 import asyncio
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, pursue, requested, the_wait, until
+from kit import PATIENCE, order, planner, pursue, the_wait, until, wait_for_requests
 from machines import GOAL, research, researcher
 
 from soorma_ai import (
@@ -51,7 +51,7 @@ def desk(**options: Any) -> Agent:
     return agent
 
 
-async def test_an_answer_that_its_agent_does_not_declare_is_told_with_its_cure(
+async def test_an_answer_undeclared_by_its_agent_is_logged_with_its_cure(
     platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
     await order(platform, planner([publish("sign.requested"), complete({})]), clerk(), desk())
@@ -63,7 +63,7 @@ async def test_an_answer_that_its_agent_does_not_declare_is_told_with_its_cure(
     assert "agent desk answers by was.signed and does not declare it: add it to its events_produced" in line.message
 
 
-async def test_an_answer_that_its_agent_declares_is_heard(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_answer_declared_by_its_agent_counts(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
     made = EventDefinition(event_name="was.signed", topic="notification-events")
     agents = clerk(), desk(events_produced=[made])
     plan = await order(platform, planner([publish("sign.requested"), complete({"ok": 1})]), *agents)
@@ -72,7 +72,7 @@ async def test_an_answer_that_its_agent_declares_is_heard(platform: Platform, ca
 
 
 @pytest.mark.parametrize("who", ["a client", "an agent"])
-async def test_an_event_under_the_id_of_a_plan_that_waits_for_a_reply_is_told(
+async def test_an_event_under_the_id_of_a_plan_waiting_for_a_reply_is_logged(
     platform: Platform, caplog: pytest.LogCaptureFixture, who: str
 ) -> None:
     going = asyncio.Event()
@@ -88,7 +88,7 @@ async def test_an_event_under_the_id_of_a_plan_that_waits_for_a_reply_is_told(
         await context.bus.publish("business-facts", "web.search.completed", {}, correlation_id=event.data["plan_id"])
 
     plan = await pursue(platform, GOAL, {"topic": "owls"}, researcher(research()), web, nudge)
-    await requested(platform, "web.search.requested")
+    await wait_for_requests(platform, "web.search.requested")
     if who == "a client":
         await platform.publish("business-facts", "web.search.completed", {}, plan_id=plan.plan_id)
     else:

@@ -1,4 +1,4 @@
-"""Questions that are brought to people, and answered by the links that they got."""
+"""The user agent: questions are brought to people, and answered by their links."""
 
 import io
 import json
@@ -32,8 +32,8 @@ def ask_ann(wait: Wait) -> list[Recipient]:
     return [ANN]
 
 
-class Heard:
-    """A channel that fails so many times, and then remembers what it brought."""
+class RecordingChannel:
+    """A channel: fails so many times, and then records its questions."""
 
     def __init__(self, failures: int = 0) -> None:
         self.failures = failures
@@ -46,8 +46,8 @@ class Heard:
         self.questions.append(question)
 
 
-async def held(platform: Platform, *agents: Any) -> Any:
-    """Return a plan whose payment waits for a manager."""
+async def hold_payment(platform: Platform, *agents: Any) -> Any:
+    """Return a plan with a payment that waits for a manager."""
     minds = planner([CHARGE, complete({"paid": 1}), complete({"paid": 0})])
     await platform.start(*agents, minds, payments(Approval(approvers=("manager",), timeout=timedelta(days=2))))
     return await platform.submit("order.received", {"order_id": "A1"})
@@ -57,10 +57,10 @@ def token_of(question: Question) -> str:
     return str(question.link).rpartition("/")[2]
 
 
-async def test_a_gate_is_brought_as_it_is_kept_and_opened_by_the_link(platform: Platform) -> None:
-    channel = Heard()
+async def test_a_stored_gate_is_brought_to_a_person_and_opened_by_the_link(platform: Platform) -> None:
+    channel = RecordingChannel()
     agent = UserAgent(channel, ask_ann, links=LINKS)
-    plan = await held(platform, agent)
+    plan = await hold_payment(platform, agent)
     await until(platform, lambda: channel.questions)
     (question,) = channel.questions
     assert question.wait.proposed_data == {"amount": 12000}
@@ -76,10 +76,10 @@ async def test_a_gate_is_brought_as_it_is_kept_and_opened_by_the_link(platform: 
     ]
 
 
-async def test_a_link_gives_nobody_a_role_that_they_do_not_have(platform: Platform, clock: VirtualClock) -> None:
-    channel = Heard()
+async def test_a_link_gives_its_person_no_further_role(platform: Platform, clock: VirtualClock) -> None:
+    channel = RecordingChannel()
     agent = UserAgent(channel, lambda wait: [BOB], links=LINKS)
-    await held(platform, agent)
+    await hold_payment(platform, agent)
     await until(platform, lambda: channel.questions)
     with pytest.raises(NotFound):
         await agent.answer(token_of(channel.questions[0]), {"approved": True})
@@ -90,11 +90,11 @@ async def test_a_link_gives_nobody_a_role_that_they_do_not_have(platform: Platfo
         await agent.answer(token_of(channel.questions[0]), {"approved": True})
 
 
-async def test_what_could_not_be_brought_is_brought_later_and_what_was_answered_meanwhile_is_not(
+async def test_a_question_not_brought_is_brought_later_unless_it_is_answered_meanwhile(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    slow, never = Heard(failures=1), Heard(failures=99)
-    await held(platform, UserAgent(slow, ask_ann), UserAgent(never, ask_ann, name="mail"))
+    slow, never = RecordingChannel(failures=1), RecordingChannel(failures=99)
+    await hold_payment(platform, UserAgent(slow, ask_ann), UserAgent(never, ask_ann, name="mail"))
     await until(platform, lambda: not slow.failures and never.failures == 98)
     (wait,) = await platform.waits()
     queue, announced = platform.services.store.queue, await announcement(platform)
@@ -117,7 +117,9 @@ async def announcement(platform: Platform) -> str:
 async def test_a_question_is_posted_signed(platform: Platform, clock: VirtualClock) -> None:
     receiver = Receiver(200)
     try:
-        await held(platform, UserAgent(HttpPost(receiver.url, SECRET, allow_private=True), ask_ann, links=LINKS))
+        await hold_payment(
+            platform, UserAgent(HttpPost(receiver.url, SECRET, allow_private=True), ask_ann, links=LINKS)
+        )
         await until(platform, lambda: receiver.posts)
         (post,) = receiver.posts
         told = json.loads(post.body)
@@ -178,20 +180,20 @@ async def test_a_question_is_sent_by_mail_and_brings_no_header_of_its_own(unused
     assert "May this be paid? äöü" in body and "https://x/y" in body
 
 
-async def test_a_terminal_is_told_nothing_that_it_would_obey() -> None:
+async def test_a_terminal_gets_no_control_sequences() -> None:
     to = io.StringIO()
     await Console(to)(question("Pay\x1b[2J now?"))
     assert "\x1b" not in to.getvalue() and "now?" in to.getvalue()
 
 
-async def test_without_links_or_before_it_is_started_nobody_answers_by_one(platform: Platform) -> None:
+async def test_an_answer_by_link_is_refused_without_links_or_before_the_start(platform: Platform) -> None:
     with pytest.raises(ConfigError, match="makes no links"):
-        await UserAgent(Heard(), ask_ann).answer("x", {})
+        await UserAgent(RecordingChannel(), ask_ann).answer("x", {})
     with pytest.raises(LocalProtocolError, match="not started"):
-        await UserAgent(Heard(), ask_ann, links=LINKS).answer("x", {})
+        await UserAgent(RecordingChannel(), ask_ann, links=LINKS).answer("x", {})
 
 
-async def test_one_who_cannot_be_told_keeps_no_other_from_being_told(platform: Platform) -> None:
+async def test_a_failed_notice_to_one_person_keeps_no_other_from_a_notice(platform: Platform) -> None:
     told: list[str] = []
 
     async def channel(question: Question) -> None:
@@ -199,12 +201,12 @@ async def test_one_who_cannot_be_told_keeps_no_other_from_being_told(platform: P
         if question.recipient is BOB:
             raise OSError("no such mailbox")
 
-    await held(platform, UserAgent(channel, lambda wait: [BOB, ANN]))
+    await hold_payment(platform, UserAgent(channel, lambda wait: [BOB, ANN]))
     await until(platform, lambda: len(told) == 2)
     assert told == [BOB.address, ANN.address]
 
 
-async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
+async def test_each_notice_is_recorded_and_a_delivered_one_is_not_repeated(
     platform: Platform, clock: VirtualClock
 ) -> None:
     told: list[str] = []
@@ -214,7 +216,7 @@ async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
         if told.count("bob") == 1 and told[-1] == "bob":
             raise OSError("no such mailbox")
 
-    await held(platform, UserAgent(channel, lambda wait: [BOB, ANN], name="mail"))
+    await hold_payment(platform, UserAgent(channel, lambda wait: [BOB, ANN], name="mail"))
     await until(platform, lambda: len(told) == 2)
     announced = await announcement(platform)
     queue, people = platform.services.store.queue, platform.services.store.part(PEOPLE)
@@ -231,10 +233,10 @@ async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
     assert again == {("bob", "delivered", ""), ("ann", "delivered", "")}
 
 
-async def test_whom_a_question_is_handed_to_is_told_once_and_nobody_else_is(platform: Platform) -> None:
-    channel, elsewhere = Heard(), Heard()
+async def test_the_new_assignee_of_a_question_gets_one_notice_and_no_other_person_does(platform: Platform) -> None:
+    channel, elsewhere = RecordingChannel(), RecordingChannel()
     bob = Recipient(Person("default", "bob", frozenset({"manager"})))
-    await held(
+    await hold_payment(
         platform, UserAgent(channel, lambda wait: [ANN, bob]), UserAgent(elsewhere, lambda wait: [ANN], name="mail")
     )
     await until(platform, lambda: len(channel.questions) == 2 and elsewhere.questions)

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
+from kit import (
+    events,
+    is_idle,
+    open_platform,
+    order,
+    payments,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_end,
+)
 
 from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import NotFound
@@ -18,15 +30,17 @@ CHARGE = publish("payment.charge.requested", amount=12000)
 MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=2))
 
 
-async def held(platform: Platform, approval: Approval | str, *after: Any, charged: list[Any] | None = None) -> Any:
-    """A plan whose payment is held; returns (plan, its wait)."""
+async def hold_payment(
+    platform: Platform, approval: Approval | str, *after: Any, charged: list[Any] | None = None
+) -> Any:
+    """Start a plan with a held payment; return the plan and its wait."""
     plan = await order(platform, planner([CHARGE, *after]), stock(), payments(approval, charged), order_id="A1")
     return plan, await the_wait(platform)
 
 
 async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_as_approved(platform: Platform) -> None:
     charged: list[Any] = []
-    plan, question = await held(platform, "always", complete({"paid": 1}), charged=charged)
+    plan, question = await hold_payment(platform, "always", complete({"paid": 1}), charged=charged)
     assert (question.proposed_event, question.proposed_data) == ("payment.charge.requested", {"amount": 12000})
     assert charged == []
     assert await platform.answer(question.wait_id, {"approved": True}, decision="approve") == "accepted"
@@ -35,7 +49,7 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
 
 
-async def test_what_a_person_rejected_is_not_put_to_them_again_unchanged(platform: Platform) -> None:
+async def test_a_rejected_request_is_not_put_to_a_person_again_unchanged(platform: Platform) -> None:
     cheaper = publish("payment.charge.requested", amount=900)
     together = publish_all(publish("inventory.reserve.requested", order_id="A1"), CHARGE)
     minds = planner([CHARGE, CHARGE, together, cheaper, complete({"paid": 1})])
@@ -57,9 +71,7 @@ async def another_wait(platform: Platform, known: str) -> Any:
     return next((wait for wait in await platform.waits() if wait.wait_id != known), None)
 
 
-async def test_who_waits_for_a_plans_next_question_looks_when_that_plan_asks_and_at_nothing_else(
-    platform: Platform,
-) -> None:
+async def test_a_wait_for_a_plans_next_question_reads_that_plan_only_and_only_when_it_asks(platform: Platform) -> None:
     plans, looked, let_go = platform.services.store.plans, list[str](), asyncio.Event()
     look, slow = plans.open_in_tree, Tool("slow")
 
@@ -92,7 +104,7 @@ TOPICS = ("business-facts", "action-results", "plan-events", "notification-event
 FORGED += [f"plan.wait.{word}" for word in ("answered", "opened")]
 
 
-async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> None:
+async def test_no_event_opens_a_gate_or_changes_its_approvers(platform: Platform) -> None:
     charged: list[Any] = []
     burglar = Agent("burglar", events_produced=["approval.granted"])
 
@@ -104,7 +116,7 @@ async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> N
             await context.bus.publish(topic, forged, data, correlation_id=wait_id, subject=wait_id)
 
     await platform.start(burglar)
-    plan, question = await held(platform, MANAGER, complete({}), charged=charged)
+    plan, question = await hold_payment(platform, MANAGER, complete({}), charged=charged)
     await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
     await until(platform, lambda: _were_forged(platform, len(FORGED) * len(TOPICS)))
     assert (await the_wait(platform)).wait_id == question.wait_id
@@ -125,7 +137,7 @@ async def _were_forged(platform: Platform, count: int) -> bool:
 
 async def test_an_edited_payload_is_checked_again_and_published_instead(platform: Platform) -> None:
     charged: list[Any] = []
-    plan, question = await held(platform, "always", complete({}), charged=charged)
+    plan, question = await hold_payment(platform, "always", complete({}), charged=charged)
     refused = await platform.answer(question.wait_id, {"data": {"amount": "much"}}, decision="edit")
     assert (refused, "$.amount" in refused.detail) == ("invalid", True)
     assert await platform.answer(question.wait_id, {"data": {"amount": 9000}}, decision="edit") == "accepted"
@@ -134,7 +146,7 @@ async def test_an_edited_payload_is_checked_again_and_published_instead(platform
 
 
 async def test_another_tenant_sees_no_question_and_cannot_answer_it(platform: Platform) -> None:
-    _, question = await held(platform, "always")
+    _, question = await hold_payment(platform, "always")
     stranger = platform.as_user(tenant_id="other", user_id="eve", roles={"manager"})
     assert await stranger.waits() == []
     with pytest.raises(NotFound):
@@ -146,7 +158,7 @@ async def test_another_tenant_sees_no_question_and_cannot_answer_it(platform: Pl
 async def test_a_deadline_ends_a_wait_and_its_answer_is_late_from_that_moment_on(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    plan, question = await held(platform, MANAGER, complete({"paid": False}))
+    plan, question = await hold_payment(platform, MANAGER, complete({"paid": False}))
     await clock.advance(timedelta(days=2))
     assert await platform.answer(question.wait_id, {"approved": True}) == "late"
     assert await plan.result(timeout=5) == {"paid": False}
@@ -159,19 +171,23 @@ async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, c
         plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     await clock.advance(3)
-    async with running(path, clock, planner(script[1:], external_events=["user.replied"]), stock()) as platform:
-        details = await ended(platform, plan.plan_id)
+    async with running_platform(
+        path, clock, planner(script[1:], external_events=["user.replied"]), stock()
+    ) as platform:
+        details = await wait_for_end(platform, plan.plan_id)
     assert details.result == {"answered": False}
 
 
 async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Path, clock: VirtualClock) -> None:
     charged: list[Any] = []
     async with open_platform(path, clock) as platform:
-        plan, question = await held(platform, "always")
+        plan, question = await hold_payment(platform, "always")
     async with open_platform(path, clock) as platform:
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
-    async with running(path, clock, planner([complete({"paid": 1})]), stock(), payments("always", charged)) as platform:
-        assert (await ended(platform, plan.plan_id)).result == {"paid": 1}
+    async with running_platform(
+        path, clock, planner([complete({"paid": 1})]), stock(), payments("always", charged)
+    ) as platform:
+        assert (await wait_for_end(platform, plan.plan_id)).result == {"paid": 1}
     assert charged == [12000]
 
 
@@ -183,7 +199,7 @@ REPLIED = EventDefinition(
 )
 
 
-async def test_an_outside_event_finds_its_plan_by_what_it_correlates(platform: Platform) -> None:
+async def test_an_outside_event_finds_its_plan_by_its_correlation(platform: Platform) -> None:
     script = [wait("carrier.confirmed", "")]
     await platform.start(planner([*script, *script, complete({"who": "A"})], external_events=[REPLIED]), stock())
     first = await platform.submit("order.received", {"order_id": "A"})

@@ -1,4 +1,4 @@
-"""Webhooks: what goes out is signed, tried again and set aside; what comes in is an event once, of who may say it."""
+"""Webhooks: a post out is signed, tried again and set aside; a post in is one event, within the rights of its hook."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ SIGNER = StandardWebhooks(SECRET)
 
 
 class Receiver:
-    """Answers with the next of these statuses, the last for ever."""
+    """A server: answers with the next of these statuses, the last for ever."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -87,7 +87,7 @@ async def test_an_event_is_posted_signed_as_a_cloudevent_and_others_are_not(
 
 
 @pytest.mark.parametrize("status", [302, 400, 404, 429, 500])
-async def test_what_is_not_taken_is_tried_again_after_a_pause_under_the_same_id(
+async def test_a_post_not_taken_is_tried_again_after_a_pause_under_the_same_id(
     platform: Platform, clock: VirtualClock, receiver: Receiver, status: int
 ) -> None:
     receiver.statuses = [status, 200]
@@ -103,7 +103,7 @@ async def test_what_is_not_taken_is_tried_again_after_a_pause_under_the_same_id(
     assert second - first == PAUSES[0].total_seconds(), "signed anew, so that it is not too old"
 
 
-async def test_what_is_never_taken_is_a_dead_letter_after_two_days(
+async def test_a_post_never_taken_is_a_dead_letter_after_two_days(
     platform: Platform, clock: VirtualClock, receiver: Receiver
 ) -> None:
     receiver.statuses = [503]
@@ -122,7 +122,7 @@ async def test_what_is_never_taken_is_a_dead_letter_after_two_days(
     assert timedelta(days=2) < sum(PAUSES, timedelta()) < timedelta(days=3)
 
 
-async def test_what_nobody_wants_any_more_is_a_dead_letter_at_once(platform: Platform, receiver: Receiver) -> None:
+async def test_a_post_to_a_gone_address_is_a_dead_letter_at_once(platform: Platform, receiver: Receiver) -> None:
     receiver.statuses = [410]
     await platform.start(webhook(receiver.url))
     await platform.publish("business-facts", "order.placed", {})
@@ -149,7 +149,7 @@ async def test_a_private_address_gets_nothing(platform: Platform, receiver: Rece
         ({"secret": "whsec_x"}, "base64"),
     ],
 )
-def test_a_webhook_that_cannot_work_or_would_leak_is_refused_at_once(options: dict[str, Any], told: str) -> None:
+def test_an_unusable_or_leaking_webhook_is_refused_at_once(options: dict[str, Any], told: str) -> None:
     given: dict[str, Any] = {"url": "https://example.com/in", "allow_private": False, **options}
     with pytest.raises(ConfigError, match=told):
         webhook(given.pop("url"), **given)
@@ -158,7 +158,7 @@ def test_a_webhook_that_cannot_work_or_would_leak_is_refused_at_once(options: di
 # In
 
 
-def paid(told: JsonObject) -> Came | None:
+def payment_event(told: JsonObject) -> Came | None:
     if told.get("kind") != "paid":
         return None
     return Came("payment.received", {"order_id": told["order"]})
@@ -166,7 +166,7 @@ def paid(told: JsonObject) -> Came | None:
 
 def bank(**options: Any) -> Hook:
     options = {"events_produced": ["payment.received"], **options}
-    return Hook("bank", SIGNER, options.pop("to_event", paid), **options)
+    return Hook("bank", SIGNER, options.pop("to_event", payment_event), **options)
 
 
 def post_of(told: Any, clock: VirtualClock, message_id: str = "m-1") -> Post:
@@ -174,7 +174,7 @@ def post_of(told: Any, clock: VirtualClock, message_id: str = "m-1") -> Post:
     return Post(SIGNER.sign(message_id, body, clock.now()), body)
 
 
-async def test_a_post_is_an_event_of_the_hook_and_wakes_the_plan_that_waits_for_it(
+async def test_a_post_is_an_event_of_its_hook_and_wakes_the_waiting_plan(
     platform: Platform, clock: VirtualClock
 ) -> None:
     arrives = EventDefinition(
@@ -198,7 +198,7 @@ async def plan_waits(platform: Platform, plan_id: str) -> bool:
     return any(one.status == "open" for one in (await platform.plan(plan_id)).expectations)
 
 
-async def test_what_is_posted_twice_is_one_event_and_the_same_id_for_something_else_is_refused(
+async def test_a_repeated_post_is_one_event_and_its_id_with_other_content_is_refused(
     platform: Platform, clock: VirtualClock
 ) -> None:
     hook = bank()
@@ -211,10 +211,10 @@ async def test_what_is_posted_twice_is_one_event_and_the_same_id_for_something_e
     assert await hook.take(post_of({"kind": "paid", "order": "A2"}, clock, "m-2")) != first
 
 
-async def test_a_hook_that_is_bound_to_an_agent_answers_what_was_asked_of_it_and_another_does_not(
+async def test_a_hook_bound_to_an_agent_answers_its_requests_and_another_hook_does_not(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    """Verifying a payment: the agent asks the bank, and goes on to other things; the bank posts what came of it."""
+    """Verifying a payment: the agent asks the bank, and goes on to other things; the bank posts the outcome."""
     verifier = Agent("verifier")
     asked: list[str] = []
 
@@ -253,7 +253,7 @@ async def test_a_hook_that_is_bound_to_an_agent_answers_what_was_asked_of_it_and
         ({"kind": "other"}, None, ""),
     ],
 )
-async def test_what_cannot_be_read_is_refused_and_what_means_nothing_is_no_event(
+async def test_an_unreadable_post_is_refused_and_a_meaningless_one_is_no_event(
     platform: Platform, clock: VirtualClock, told: Any, error: type[Exception] | None, words: str
 ) -> None:
     hook = bank()
@@ -266,9 +266,7 @@ async def test_what_cannot_be_read_is_refused_and_what_means_nothing_is_no_event
         await hook.take(post_of(told, clock))
 
 
-async def test_a_form_is_read_and_slacks_question_whether_we_are_there_is_answered(
-    platform: Platform, clock: VirtualClock
-) -> None:
+async def test_a_form_is_read_and_the_url_check_of_slack_is_answered(platform: Platform, clock: VirtualClock) -> None:
     seen: list[JsonObject] = []
     hook = bank(to_event=seen.append)
     await platform.start(hook)
@@ -292,16 +290,14 @@ async def test_a_form_is_read_and_slacks_question_whether_we_are_there_is_answer
         Came("plan.cancel.requested", {}, topic="system-events"),
     ],
 )
-async def test_a_hook_says_nothing_that_is_not_its_own_to_say(
-    platform: Platform, clock: VirtualClock, came: Came
-) -> None:
+async def test_a_hook_publishes_its_own_events_only(platform: Platform, clock: VirtualClock, came: Came) -> None:
     hook = bank(to_event=lambda told: came)
     await platform.start(hook)
     with pytest.raises(LocalProtocolError):
         await hook.take(post_of({}, clock))
 
 
-async def test_who_does_not_share_the_secret_is_not_read(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_post_without_the_secret_is_refused(platform: Platform, clock: VirtualClock) -> None:
     hook = bank()
     await platform.start(hook)
     with pytest.raises(Unauthenticated):
@@ -310,7 +306,7 @@ async def test_who_does_not_share_the_secret_is_not_read(platform: Platform, clo
 
 def test_a_hook_has_a_name_that_fits_into_a_url() -> None:
     with pytest.raises(ConfigError, match="in a URL"):
-        Hook("my/bank", SIGNER, paid, events_produced=())
+        Hook("my/bank", SIGNER, payment_event, events_produced=())
 
 
 async def test_a_post_of_github_is_known_by_its_body_and_not_by_its_unsigned_id(platform: Platform) -> None:

@@ -1,12 +1,11 @@
-"""Data that costs much to check comes in at every door, and the loop serves others between the slices."""
+"""Data with expensive checks at every border: the loop serves others between their slices."""
 
 import asyncio
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 from kit import PATIENCE, happens, payments, planner, stock, the_wait
-from unit.worst_data import KINDS, UNION, items_of
+from unit.worst_data import KINDS, UNION, count_slices, items_of
 
 from soorma_ai import (
     Agent,
@@ -27,7 +26,6 @@ from soorma_ai import (
 )
 from soorma_ai.errors import LocalProtocolError, PayloadMismatch, PlanFailed
 from soorma_ai.kernel.domain import schemas
-from soorma_ai.kernel.domain.schemas import examine
 from soorma_ai.kernel.domain.slices import sliced
 from soorma_ai.kernel.domain.verdicts import Verdicts
 from soorma_ai.kernel.rules.schemas import nulls
@@ -41,21 +39,9 @@ GOOD: Any = {"items": [{"kind": "a", "v": "x"}]}
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The turns of the loop that each large check leaves to others."""
+    """Count the turns of the loop left to others by each large check."""
     counted: list[int] = []
-
-    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
-        counted.append(0)
-        left = examine(schema, value, **bounds)
-        while True:
-            try:
-                next(left)
-            except StopIteration as end:
-                return end.value
-            counted[-1] += 1
-            yield
-
-    monkeypatch.setattr(check_ahead, "examine", count)
+    monkeypatch.setattr(check_ahead, "examine", count_slices(counted))
     monkeypatch.setattr(schemas, "_VERDICTS", Verdicts())
     return counted
 
@@ -70,7 +56,7 @@ def taker(schema: Any = SCHEMA, answer: Any = None, promised: Any = None) -> Too
     return tool
 
 
-async def test_a_clients_request(platform: Platform, slices: list[int]) -> None:
+async def test_a_clients_request_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     await platform.start(taker())
     with pytest.raises(LocalProtocolError, match="and more"):
         await platform.request("shape.requested", BAD, timeout=PATIENCE)
@@ -89,21 +75,21 @@ async def test_others_are_served_between_the_slices(platform: Platform) -> None:
     assert turns > 5
 
 
-async def test_a_goal(platform: Platform, slices: list[int]) -> None:
+async def test_a_goal_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     await platform.start(planner([complete()], goals=[EventDefinition(event_name="g", payload_schema=SCHEMA)]))
     with pytest.raises(LocalProtocolError, match="and more"):
         await platform.submit("g", BAD)
     assert max(slices) > 1
 
 
-async def test_a_reply(platform: Platform, slices: list[int]) -> None:
+async def test_a_reply_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     await platform.start(taker({"type": "object"}, BAD, SCHEMA))
     reply: Any = await platform.request("shape.requested", {}, timeout=PATIENCE)
     assert reply["success"] is False and "and more" in reply["error"]["message"]
     assert max(slices) > 1
 
 
-async def test_what_a_handler_asks_of_others(platform: Platform, slices: list[int]) -> None:
+async def test_a_handlers_request_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     worker = Worker("asker")
 
     @worker.on_task("ask.requested")
@@ -120,7 +106,7 @@ async def test_what_a_handler_asks_of_others(platform: Platform, slices: list[in
     assert max(slices) > 1
 
 
-async def test_a_models_payload(platform: Platform, slices: list[int]) -> None:
+async def test_a_models_payload_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     script = [publish("shape.requested", **BAD), publish("shape.requested", **GOOD), complete()]
     await platform.start(planner(script), taker())
     plan = await platform.submit("order.received", {})
@@ -129,7 +115,7 @@ async def test_a_models_payload(platform: Platform, slices: list[int]) -> None:
 
 
 @pytest.mark.parametrize("asks", [True, False], ids=["of a model", "of an author"])
-async def test_a_chosen_event(platform: Platform, slices: list[int], asks: bool) -> None:
+async def test_a_chosen_event_is_checked_in_slices(platform: Platform, slices: list[int], asks: bool) -> None:
     refused, agent = asyncio.Event(), Agent("guide")
 
     @agent.on_event("wish.made", topic="business-facts")
@@ -150,7 +136,7 @@ async def test_a_chosen_event(platform: Platform, slices: list[int], asks: bool)
     assert max(slices) > 1
 
 
-async def test_an_answer(platform: Platform, slices: list[int]) -> None:
+async def test_an_answer_is_checked_in_slices(platform: Platform, slices: list[int]) -> None:
     script = [publish("payment.charge.requested", amount=5), complete()]
     await platform.start(planner(script), payments(Approval(response_schema=SCHEMA)))
     await platform.submit("order.received", {})
@@ -160,7 +146,9 @@ async def test_an_answer(platform: Platform, slices: list[int]) -> None:
     assert max(slices) > 1
 
 
-async def test_nulls_of_a_models_payload(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nulls_of_a_models_payload_are_removed_in_slices(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are removed in slices: a counter of the loop's turns gets on between them."""
     turns, seen = [0], list[int]()
 
@@ -191,7 +179,9 @@ async def test_nulls_of_a_models_payload(platform: Platform, monkeypatch: pytest
     assert len(set(seen)) == len(seen) > 2
 
 
-async def test_a_state_machines_template_of_a_result(platform: Platform, slices: list[int]) -> None:
+async def test_a_state_machines_template_of_a_result_is_checked_in_slices(
+    platform: Platform, slices: list[int]
+) -> None:
     author = planner([], goals=[EventDefinition(event_name="g", response_schema=SCHEMA)])
     machine: Any = {"start": {"is_terminal": True, "result": {"items": "{goal_data.items}"}}}
 

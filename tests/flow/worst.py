@@ -2,7 +2,7 @@
 the second time the other way round, no memory is kept from one operation to the next, and nothing is done in groups.
 
 Leases stay as they are: they may not be shorter than their renewal, and tests let the clock run faster than any
-handling. What lost leases lead to, the state machine in tests/machine tries.
+handling. The state machine in tests/machine tries lost leases.
 """
 
 import os
@@ -78,6 +78,6 @@ class WorstPlatform(Platform):
 
 
 def alone() -> None:
-    """Groups and batches of one, and stores that forget, in this process."""
+    """Use groups and batches of one, and stores that forget, in this process."""
     assembly.SqliteStore = ForgetfulStore
     writer.GROUP = relay.BATCH = timers.BATCH = 1

@@ -18,9 +18,20 @@ _LISTS = re.compile(r"<data>(\{\n.*?\n\})</data>", re.DOTALL)
 
 def branches_of(schema: Payload) -> dict[str, Payload]:
     """Return the possible steps, by action, each with its definitions."""
-    definitions: Payload = schema.get("$defs", {})
+    return _by_action(schema["properties"]["step"], schema.get("$defs", {}))
+
+
+def requests_of(branches: dict[str, Payload]) -> dict[str, Payload]:
+    """Return the branches of one of several requests, by action: outlines for a provider without references."""
+    if PUBLISH_ALL not in branches:
+        return {}
+    together = branches[PUBLISH_ALL]
+    return _by_action(together["properties"]["requests"]["items"], together.get("$defs", {}))
+
+
+def _by_action(schema: Payload, definitions: Payload) -> dict[str, Payload]:
     found: dict[str, Payload] = {}
-    for branch in _flat(schema["properties"]["step"], definitions):
+    for branch in _flat(schema, definitions):
         tag = branch["properties"]["action"]
         for action in tag["enum"] if "enum" in tag else [tag["const"]]:
             found[action] = {**branch, "$defs": definitions} if definitions else branch
@@ -44,16 +55,25 @@ def lines_of(question: Question) -> frozenset[str]:
 
 
 def spelled_step(step: Payload, branches: dict[str, Payload]) -> Payload:
-    """Return a step in the spelling of a provider bound to these branches, each of several requests by its own."""
+    """Return a step in the spelling of a provider bound to these branches, each of several requests by its own. No
+    data is a text yet."""
     said = _spelled_object(step, branches.get(step["action"], {}))
     if step["action"] != PUBLISH_ALL:
         return said
-    return {**said, "requests": [_spelled_request(one, branches) for one in step["requests"]]}
+    inner = requests_of(branches)
+    return {**said, "requests": [_spelled_object(one, inner.get(one["action"], {})) for one in step["requests"]]}
 
 
-def _spelled_request(request: Payload, branches: dict[str, Payload]) -> Payload:
-    branch = branches.get(request["action"])
-    return as_texts(_spelled_object(request, branch), texts_in(branch)) if branch else request
+def with_texts(step: Payload, branches: dict[str, Payload]) -> Payload:
+    """Return a spelled step with JSON in a text where its branch has a text."""
+    if step["action"] == PUBLISH_ALL:
+        inner = requests_of(branches)
+        return {**step, "requests": [_with_texts(one, inner.get(one["action"])) for one in step["requests"]]}
+    return _with_texts(step, branches.get(step["action"]))
+
+
+def _with_texts(step: Payload, branch: Payload | None) -> Payload:
+    return as_texts(step, texts_in(branch)) if branch else step
 
 
 def _spelled_object(step: Payload, branch: Payload) -> Payload:

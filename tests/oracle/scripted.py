@@ -18,12 +18,12 @@ from offered import (
     PUBLISH,
     PUBLISH_ALL,
     SEE,
-    as_texts,
     branches_of,
     lines_of,
     spelled_step,
     texts_in,
     with_references,
+    with_texts,
     words_for,
 )
 from payloads import Json, faults_in
@@ -189,7 +189,7 @@ class PlanModel:
         if (branch := branches.get(action)) is None:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
             return ScriptedAnswer(self._answer(decision))
-        said = as_texts(spelled_step(decision, branches), texts_in(branch))
+        said = with_texts(spelled_step(decision, branches), branches)
         for found in faults_in(said, branch):
             self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {found}")
         return ScriptedAnswer(self._answer(said))

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, running, until
+from kit import PATIENCE, order, payments, running_platform, until
 from wires import WIRES
 from wires.form import Question, Reply, ScriptedAnswer, WireResponse
 from wires.loopback import Loopback
@@ -95,7 +95,7 @@ async def test_a_plan_rests_on_a_refusing_provider_and_continues_with_one_paymen
             wire.model, api_base=server.address("m", wire), api_key="any", sleep=_never, **wire.options
         )
         minds = ChoreographyPlanner("orders", goals=["order.received"], reasoner=reasoner)
-        async with running(tmp_path / "flow.db", clock) as platform:
+        async with running_platform(tmp_path / "flow.db", clock) as platform:
             plan = await order(platform, minds, payments(charged=charged))
 
             async def needs_an_operator() -> Any:

@@ -51,9 +51,9 @@ def test_plans_are_exact_with_every_first_answer_wrong(
     assert corrupted == sum(len(plan.steps) for plan in read(oracle.PLANS).plans[::every])
 
 
-@pytest.mark.parametrize("action", PLAYS)
-def test_plans_are_exact_by_each_action_with_every_first_answer_wrong(action: str) -> None:
-    outcome, refused = oracle.run(Options(oracle.PLANS, rate=1, action=action, every=15))
+@pytest.mark.parametrize(("action", "wire"), [*((action, "direct") for action in PLAYS), ("publish_all", "anthropic")])
+def test_plans_are_exact_by_each_action_with_every_first_answer_wrong(action: str, wire: str) -> None:
+    outcome, refused = oracle.run(Options(oracle.PLANS, rate=1, wire=wire, action=action, every=15))
     assert outcome.passed(Options()), outcome.wrong
     assert refused.passed(Options()), refused.wrong
     assert outcome.corrupted.total() >= outcome.decisions

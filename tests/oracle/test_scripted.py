@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from faults import BLIND, KINDS, Case, fault, fault_of
 from material import Event, Payload, Plan
-from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, spelled_step, texts_in, with_texts, words_for
 from scripted import Habit, PlanModel
 from wires import WIRES
 from wires.form import Question, ScriptedAnswer
@@ -199,6 +199,20 @@ def test_data_too_loose_for_a_providers_schema_is_sent_as_a_text() -> None:
     assert texts_in(loose) == {"data"} and spelled(step, loose) == step
     assert as_texts(step, texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
     assert texts_in(PUBLISH) == frozenset()
+
+
+def test_each_of_several_requests_is_spelled_by_its_own_outline() -> None:
+    alone = branch(
+        "publish:x", data={"type": "object", "properties": {"id": {}, "note": {}}, "required": ["id", "note"]}
+    )
+    outline = branch("publish:x", data={"type": "string", "description": "the same as for this action alone"})
+    several = branch("publish_all", requests={"type": "array", "items": outline})
+    one: Payload = {"action": "publish:x", "data": {"id": 1}}
+    branches = branches_of(question(alone, several).schema)
+    assert with_texts(spelled_step(one, branches), branches)["data"] == {"id": 1, "note": None}
+    both = spelled_step({"action": "publish_all", "requests": [one, one]}, branches)
+    assert both["requests"] == [one, one]
+    assert with_texts(both, branches)["requests"] == [{"action": "publish:x", "data": '{"id": 1}'}] * 2
 
 
 def test_the_search_words_for_an_event_omit_its_name() -> None:

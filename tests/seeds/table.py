@@ -159,7 +159,7 @@ WORKER_MODEL: Rows = (
                     "test_worker_delegates_to_sub_agent",
                     "test_a_researcher_delegates_and_completes_with_the_result",
                 ),
-                *flow("tasks::test_one_after_the_other"),
+                *flow("tasks::test_a_worker_asks_for_one_part_after_the_other"),
                 *workers(
                     "test_an_order_is_fulfilled_after_answers_of_both_services",
                     "test_three_parallel_analyses_become_one_result",
@@ -353,10 +353,10 @@ SDK_REFACTORING_PLAN: Rows = (
         "RF-SDK-010: Memory SDK Alignment with Service Endpoints",
         Names(
             flow(
-                "memory::test_a_task_is_found_by_its_id_and_by_what_it_asked",
-                "memory::test_a_plan_is_found_by_what_it_asked_and_by_its_goal",
+                "memory::test_a_task_is_found_by_its_id_and_by_its_sub_tasks",
+                "memory::test_a_plan_is_found_by_its_requests_and_by_its_goal",
                 "memory::test_a_session_is_made_by_hand_or_by_its_first_plan",
-                "memory::test_a_handler_sees_what_it_did_and_others_only_when_it_is_done",
+                "memory::test_a_handler_sees_its_changes_at_once_and_others_see_them_after_its_commit",
             ),
             "a task's row goes when it ends, and only its own events change it; a goal that arrives makes its plan",
         ),
@@ -585,7 +585,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         5,
         "Re-Entry Prompt Pattern",
         Shown(
-            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_done"),
             "the initial prompt is that of visit 1, since the first phase is entered as well; prompts are files",
         ),
     ),
@@ -593,7 +593,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         6,
         "Re-Entry Prompt Template",
         Shown(
-            flow("forge::test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_what_is_done"),
+            flow("forge::test_the_prompt_after_a_way_back_holds_its_phase_its_reason_and_the_work_done"),
             "it is the file `forge/reentry`, with text of people and models between fences",
         ),
     ),
@@ -603,7 +603,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Shown(
             flow(
                 "phases::test_a_person_approves_modifies_or_rejects_at_a_blocking_checkpoint",
-                "phases::test_a_person_who_rejects_may_send_the_journey_back",
+                "phases::test_a_rejection_by_a_person_may_send_the_journey_back",
                 "phases::test_only_an_answer_passes_a_checkpoint_and_no_event_does",
             ),
             "its `return` in a generator is a yield and a stop: a checkpoint is announced, and the plan goes on by "
@@ -614,7 +614,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         8,
         "Backward Transition Events",
         Shown(
-            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_done"),
             "the framework yields both whenever a backward transition is taken",
         ),
     ),
@@ -624,7 +624,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Names(
             flow(
                 "phases::test_an_exported_state_is_that_of_the_journey_and_imports_into_its_plan",
-                "phases::test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_imported",
+                "phases::test_a_state_of_another_store_goes_on_as_one_plan_after_repeated_imports",
             ),
             "an import never makes a second live plan: it goes on with the one that is there",
             of="BaseForgeAgent",
@@ -636,7 +636,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         Names(
             flow(
                 "phases::test_phases_follow_each_other_and_the_last_one_ends_the_plan",
-                "phases::test_where_nothing_leads_on_the_journey_asks_what_to_do_and_does_not_spin",
+                "phases::test_a_journey_without_a_transition_asks_a_person_and_does_not_spin",
             ),
             "a journey is a plan, so one agent has many at once; where no transition holds, it waits for a message",
         ),

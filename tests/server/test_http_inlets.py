@@ -8,7 +8,7 @@ import httpx
 import pytest
 from http_kit import Keys, client_as
 from kit import payments, planner, until
-from test_user_agent import ANN, CHARGE, LINKS, Heard, token_of
+from test_user_agent import ANN, CHARGE, LINKS, RecordingChannel, token_of
 from test_webhooks import bank, post_of
 
 from soorma_ai import Approval, Platform
@@ -60,7 +60,7 @@ async def test_a_long_body_of_a_hook_is_refused_and_its_rate_is_bounded(
 
 
 async def test_a_question_is_answered_by_its_link_alone(platform: Platform) -> None:
-    channel = Heard()
+    channel = RecordingChannel()
     agent = UserAgent(channel, lambda wait: [ANN], links=LINKS)
     minds = planner([CHARGE, complete({"paid": 1})])
     await platform.start(agent, minds, payments(Approval(approvers=("manager",), timeout=timedelta(days=2))))

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from http_kit import OpenStream, client_as
 from starlette.applications import Starlette
-from test_roles import MANAGE, MEET, OWNERS, ROLES, SEE, STEER, Things, agents, made_by
+from test_roles import MANAGE, MEET, OWNERS, ROLES, SEE, STEER, Things, agents, make_things
 
 from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
@@ -253,7 +253,7 @@ def app_for(platform: Platform, *people: Person) -> Starlette:
 async def test_every_route_gives_the_tables_verdict_for_the_things_of_every_owner(
     platform: Platform, groups: list[str], role: str, whose: str
 ) -> None:
-    things = await made_by(platform, OWNERS[whose], groups)
+    things = await make_things(platform, OWNERS[whose], groups)
     served = app_for(platform, Person("default", "ann", frozenset(ROLES[role] or ())))
     async with client_as(served, "ann") as http:
         found = {route: await verdict(served, http, route, things) for route in ROWS}
@@ -296,7 +296,7 @@ async def bad_tokens(platform: Platform) -> dict[str, str | None]:
 
 
 async def test_an_invalid_token_opens_no_route(platform: Platform, groups: list[str], tmp_path: Path) -> None:
-    things = await made_by(platform, OWNERS["own"], groups)
+    things = await make_things(platform, OWNERS["own"], groups)
     people = SignedTokens(issuer=ISSUER, audience=AUDIENCE, jwks_file=publish_keys(tmp_path))
     served = app(platform, auth=FirstOf(ApiKeys(platform), people), **UNLIMITED)
     async with client_as(served, sign_token()) as http:
@@ -321,7 +321,7 @@ def unknown(things: Things) -> Things:
 async def test_a_guessed_id_and_a_missing_id_get_the_same_answer(
     platform: Platform, groups: list[str], whose: str
 ) -> None:
-    things = await made_by(platform, OWNERS[whose], groups)
+    things = await make_things(platform, OWNERS[whose], groups)
     assert things.letter_id != 9
     with pytest.raises(NotFound):
         await platform.dead_letter(9)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.values import Json
@@ -243,6 +244,24 @@ def test_a_large_result_is_an_outline_under_the_name_of_the_whole() -> None:
     assert len(line.data) < OUTLINE_TOKENS * CHARS_PER_TOKEN + 100 < RESULT_TOKENS * CHARS_PER_TOKEN
     assert within(show_result(4, {"small": "<data>"})) == {"small": "<data>"}
     assert show_result(4, {"small": 1}).startswith("step4: <data>")
+
+
+@pytest.mark.parametrize(
+    ("kind", "note", "told"),
+    [
+        (StepKind.REPLIED, "ok", "part.asked (request 3) answered (ok)."),
+        (StepKind.REPLIED, "failed", "part.asked (request 3) answered (failed)."),
+        (StepKind.ANSWERED, "reject", "A person answered about part.asked (request 3) (reject)."),
+        (StepKind.JOINED, "All came.", "All came."),
+    ],
+)
+def test_an_answer_to_one_of_several_requests_has_the_number_of_its_request(
+    kind: StepKind, note: str, told: str
+) -> None:
+    (line,) = history_lines([replace(step(1, None, kind, note), join_id="j", place=2)])
+    assert line.text == f"step1: {told}"
+    late = replace(step(2, None, StepKind.LATE, ""), place=2)
+    assert history_lines([late])[-1].text.startswith("step2: part.asked (request 3) was answered late")
 
 
 def test_a_persons_words_are_fenced_and_the_platforms_sentence_is_not() -> None:

@@ -173,7 +173,7 @@ def test_every_result_of_a_join_is_shown_once_and_none_is_cut_by_another() -> No
     ]
     results: list[Json] = [{"result": str(n) * ENTRY_CHARS} for n in range(8)]
     told = inputs(*steps, trigger=Trigger("All came.", results, join_id="j"))
-    assert told["history"] == "step0: part.asked answered (ok). <data>2</data>"
+    assert told["history"] == "step0: part.asked (request 1) answered (ok). <data>2</data>"
     assert all(f'"{str(n) * 20}' in told["trigger"]["data"].replace("\\", "") for n in range(8))
 
 

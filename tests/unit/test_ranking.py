@@ -36,7 +36,7 @@ OFFER = Offer(EVENTS, (Delegate("band", EVENTS[2]),))
 def test_goal_then_event_then_instructions_rank_a_choice(
     goal: str, happened: str, instructions: str, first: str
 ) -> None:
-    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger(happened))
+    occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger("It came.", data={"note": happened}))
     assert rank(OFFER, query_about(occasion, instructions))[0] == first
 
 

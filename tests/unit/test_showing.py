@@ -1,5 +1,6 @@
 """The shown part of an offer: all of it within its room, else the likely choices; within a plan it only grows."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,15 +8,18 @@ import pytest
 from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.domain.values import compact, identity_of
 from soorma_ai.kernel.rules.choices.form import form_of
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
+from soorma_ai.kernel.rules.choices.ranking import standing_order
 from soorma_ai.kernel.rules.choices.showing import (
     LINE_CHARS,
     LINES_FOUND,
     MOST_ASKED,
     RANKED_EACH_TIME,
     SCHEMAS_FOUND,
+    SCHEMAS_TO_LINES,
+    SHARED_LINES,
     TOKENS_OF_NEAR,
     add_asked,
     add_found,
@@ -25,6 +29,7 @@ from soorma_ai.kernel.rules.choices.showing import (
     lacks_schemas,
     line_of,
     needs_ranking,
+    shared_choices,
     show_offer,
     size_of,
 )
@@ -54,6 +59,10 @@ RANKED = publish_names(*range(1_999, 1_000, -1))
 ROOM = OfferRoom()
 
 
+def first_tier(of: Offer = MANY, room: OfferRoom = ROOM) -> tuple[str, ...]:
+    return shared_choices(identity_of(of), room)
+
+
 def first_showing(*needed: str, room: OfferRoom = ROOM) -> Showing:
     return show_offer(MANY, room, RANKED, needed, None)
 
@@ -73,25 +82,65 @@ def test_a_small_offer_is_shown_whole_without_a_ranking() -> None:
 
 def test_an_offer_with_room_for_all_lines_hides_only_schemas() -> None:
     some = offer(100)
-    showing = show_offer(some, ROOM, publish_names(*range(100)), [], None)
+    showing = show_offer(some, ROOM, publish_names(*range(99, 0, -1)), [], None)
     assert showing.hidden == 0 and len(showing.lines) == len(some.choices) and lacks_schemas(showing)
-    assert showing.schemas == tuple(publish_names(*range(20)))
+    assert showing.schemas == (*first_tier(some), *publish_names(99, 98, 97)) and len(showing.schemas) == ROOM.schemas
 
 
-def test_of_very_many_choices_the_best_ranked_fill_half_of_the_room() -> None:
+def test_of_very_many_choices_the_best_ranked_stand_behind_the_shared_ones_in_half_of_the_room() -> None:
     showing = first_showing()
     lines, schemas = tokens(showing)
-    assert showing.schemas == tuple(RANKED[:20]) and {*RANKED[:100]} <= {*showing.lines}
-    assert 0.9 * ROOM.tokens / 2 < lines <= ROOM.tokens / 2 and schemas <= 1.5 * ROOM.tokens / 2
+    both = first_tier()
+    own = len(showing.schemas) - len(both)
+    assert own > 7 and showing.schemas == (*both, *RANKED[:own]) and {*RANKED[:90]} <= {*showing.lines}
+    assert 0.9 * ROOM.tokens / 4 < lines <= ROOM.tokens / 4 and schemas <= 1.5 * ROOM.tokens / 2
     assert showing.hidden == len(MANY.choices) - len(showing.lines)
-    assert showing.lines == tuple(sorted(showing.lines)) and "wait:paid" in showing.lines
+    first, others = showing.lines[: len(both)], showing.lines[len(both) :]
+    assert first == tuple(sorted(both)) and others == tuple(sorted(others)) and "wait:paid" in others
+
+
+@pytest.mark.parametrize(("count", "least"), [(43, 0.7), (200, 0.5), (2_000, 0.25)])
+def test_two_plans_of_a_planner_share_the_beginning_of_their_offers(count: int, least: float) -> None:
+    wide = obj({f"field_{n}": {"type": "string", "description": "What it is. " * 2} for n in range(10)})
+    some = Offer(tuple(EventDefinition(event_name=f"e{n:05}", payload_schema=wide) for n in range(count)))
+    orders = (range(count), range(count - 1, 0, -1))
+    one, other = (show_offer(some, ROOM, publish_names(*order), [], None) for order in orders)
+    both = first_tier(some)
+    assert one.schemas[: len(both)] == other.schemas[: len(both)] == both and one.schemas != other.schemas
+    assert one.lines[: len(both)] == other.lines[: len(both)] == tuple(sorted(both))
+    size = sum(size_of(name, some.choices[name]).schema for name in both)
+    assert least < size / (SCHEMAS_TO_LINES * ROOM.tokens) <= 0.75
+    forms = [json.dumps(form_of(some, showing, None)) for showing in (one, other)]
+    beginning = forms[0].partition(f'"{one.schemas[len(both)]}"')[0]
+    assert forms[1].startswith(beginning) and all(f'"{name}"' in beginning for name in both)
+
+
+def test_goals_then_near_agents_then_others_stand_first_and_each_agent_has_its_share() -> None:
+    names = [f"{agent}{n}" for agent in ("a", "b", "m", "z") for n in range(6)]
+    agents = {name: f"{name[0]}@shop" if name[0] in "mz" else name[0] for name in names}
+    events = tuple(EventDefinition(event_name=name) for name in names)
+    of_shop = Offer(events, (Delegate("buyer", BUY),), agents=agents, of_a_tenant=True)
+    order = [name.partition(":")[2] for name in standing_order(identity_of(of_shop))]
+    assert order[0] == "buyer/buy" and {*order[1:13]} == {name for name in names if name[0] in "mz"}
+    assert {name[0] for name in order[1:8]} == {"m", "z"}
+    of_all = Offer(events, (), agents=agents)
+    assert {name.partition(":")[2][0] for name in standing_order(identity_of(of_all))[:12]} == {"a", "b"}
+
+
+def test_shared_choices_leave_room_for_a_goal_and_for_its_lines() -> None:
+    long = Offer(tuple(EventDefinition(event_name=f"e{n}", description="<" * 240) for n in range(500)))
+    lines, _ = tokens(Showing((), first_tier(long)), long)
+    assert 0 < lines <= SHARED_LINES * ROOM.tokens
+    assert len(first_tier(room=OfferRoom(schemas=10))) == 9
 
 
 def test_pinned_used_and_awaited_choices_are_shown_at_any_rank() -> None:
-    showing = first_showing(*publish_names(3), room=OfferRoom(pinned=("e00007", "buy", "nothing")))
-    assert showing.schemas[:3] == ("publish:e00007", "delegate:buyer/buy", "publish:e00003")
-    assert {"publish:e00003", "publish:e00007", "delegate:buyer/buy", "wait:paid"} <= {*showing.lines}
-    assert len(showing.schemas) == 20
+    room = OfferRoom(pinned=("e00507", "buy", "nothing"))
+    showing = first_showing(*publish_names(503), room=room)
+    assert showing.schemas[:2] == ("publish:e00507", "delegate:buyer/buy") == first_tier(room=room)[:2]
+    assert showing.schemas[len(first_tier(room=room))] == "publish:e00503"
+    assert {"publish:e00503", "publish:e00507", "delegate:buyer/buy", "wait:paid"} <= {*showing.lines}
+    assert len(showing.schemas) <= room.schemas
 
 
 @pytest.mark.parametrize("size", [1, 60])
@@ -101,31 +150,31 @@ def test_one_long_schema_or_description_takes_its_own_room_only(size: int) -> No
     )
     found = Offer((long, *(event(n) for n in range(2_000))))
     showing = show_offer(found, ROOM, ["publish:a", *RANKED], [], None)
-    assert len(line_of(long)) <= LINE_CHARS and {"publish:a", *RANKED[:10]} <= {*showing.schemas}
+    assert len(line_of(long)) <= LINE_CHARS and {"publish:a", *RANKED[:3]} <= {*showing.schemas}
     assert sum(tokens(showing, found)) <= 2.5 * ROOM.tokens
 
 
 def test_within_a_plan_the_shown_choices_only_grow() -> None:
     first = first_showing()
     hidden = [name for name in MANY.choices if name not in first.lines]
-    second = show_offer(MANY, ROOM, hidden, publish_names(4), first)
-    assert second.lines == first.lines and second.schemas == (*first.schemas, *publish_names(4))
+    second = show_offer(MANY, ROOM, hidden, publish_names(504), first)
+    assert second.lines == first.lines and second.schemas == (*first.schemas, *publish_names(504))
     assert (
         second.added
-        == (*publish_names(4), *[name for name in hidden if name not in publish_names(4)][:RANKED_EACH_TIME])[:6]
+        == (*publish_names(504), *[name for name in hidden if name not in publish_names(504)][:RANKED_EACH_TIME])[:6]
     )
     assert second.hidden == first.hidden - len(second.added)
     assert show_offer(MANY, ROOM, RANKED, [], first) == first
 
 
 def test_a_choice_outside_the_offer_is_no_longer_shown() -> None:
-    before = Showing(("publish:gone", *publish_names(1)), ("publish:gone", *publish_names(1)), ("publish:too",), 1)
+    before = Showing(("publish:gone", *publish_names(501)), ("publish:gone", *publish_names(501)), ("publish:too",), 1)
     showing = show_offer(MANY, ROOM, [], [], before)
-    assert (showing.schemas, showing.lines, showing.added) == (tuple(publish_names(1)), tuple(publish_names(1)), ())
+    assert (showing.schemas, showing.lines, showing.added) == (tuple(publish_names(501)), tuple(publish_names(501)), ())
 
 
 def test_a_showing_too_long_restarts_with_the_choices_the_plan_used() -> None:
-    grown = add_schemas(first_showing(), MANY, publish_names(*range(200)))
+    grown = add_schemas(first_showing(), MANY, publish_names(*range(300, 500)))
     showing = show_offer(MANY, ROOM, RANKED, publish_names(3), grown)
     assert showing == first_showing(*publish_names(3)) and showing.added == ()
 
@@ -141,13 +190,13 @@ def test_a_plans_showing_keeps_within_its_room_at_every_decision() -> None:
 
 def test_schemas_and_lines_are_added_once_and_waits_have_no_schema() -> None:
     first = first_showing()
-    more = add_schemas(first, MANY, [*publish_names(1, 1), "wait:late", first.schemas[0]])
-    assert more.schemas == (*first.schemas, *publish_names(1)) and {*more.added} <= {*publish_names(1), "wait:late"}
-    assert add_schemas(more, MANY, publish_names(1)) == more == add_lines(more, MANY, publish_names(1))
+    more = add_schemas(first, MANY, [*publish_names(501, 501), "wait:late", first.schemas[0]])
+    assert more.schemas == (*first.schemas, *publish_names(501)) and {*more.added} <= {*publish_names(501), "wait:late"}
+    assert add_schemas(more, MANY, publish_names(501)) == more == add_lines(more, MANY, publish_names(501))
 
 
 def test_the_best_search_results_are_shown_with_schemas() -> None:
-    found = publish_names(*range(100))
+    found = publish_names(*range(500, 600))
     showing = add_found(first_showing(), MANY, found, ROOM)
     assert [name in showing.schemas for name in found[:5]] == [True] * SCHEMAS_FOUND + [False] * (5 - SCHEMAS_FOUND)
     assert {*found[:LINES_FOUND]} <= {*showing.lines, *showing.added}
@@ -155,9 +204,9 @@ def test_the_best_search_results_are_shown_with_schemas() -> None:
 
 def test_schemas_asked_for_are_shown_within_the_room() -> None:
     first = first_showing()
-    assert add_asked(first, MANY, publish_names(*range(300)), ROOM).schemas == (
+    assert add_asked(first, MANY, publish_names(*range(500, 800)), ROOM).schemas == (
         *first.schemas,
-        *publish_names(*range(MOST_ASKED)),
+        *publish_names(*range(500, 500 + MOST_ASKED)),
     )
     wide = obj({f"p{n}": {"type": "string", "description": "x" * 300} for n in range(40)})
     large = Offer(tuple(EventDefinition(event_name=f"e{n}", payload_schema=wide) for n in range(50)))
@@ -192,7 +241,7 @@ def test_matches_of_the_last_event_are_appended() -> None:
 
 def test_the_first_choices_of_agents_in_use_are_added_within_their_room() -> None:
     first = first_showing()
-    near = publish_names(*range(900))
+    near = publish_names(*range(100, 900))
     shown = add_near(first, MANY, near)
     schemas, lines = shown.schemas[len(first.schemas) :], shown.added[len(first.added) :]
     assert (*schemas,) == (*near[: len(schemas)],)

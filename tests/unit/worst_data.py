@@ -1,13 +1,32 @@
 """Data with expensive checks: twelve kinds of schema, each with values of any size."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
+from soorma_ai.kernel.domain.schemas import examine
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 Make = Callable[[int], JsonObject]
 
 SIZES = (1_000, 32_000, 2**20)
+
+
+def count_slices(slices: list[int]) -> Callable[..., Generator[None, None, Any]]:
+    """Return `examine` with a number of slices for each of its checks, in the order of their beginnings."""
+
+    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
+        slices.append(0)
+        place, left = len(slices) - 1, examine(schema, value, **bounds)
+        while True:
+            try:
+                next(left)
+            except StopIteration as end:
+                return end.value
+            slices[place] += 1
+            yield
+
+    return count
 
 
 def items_of(schema: JsonObject) -> JsonObject:

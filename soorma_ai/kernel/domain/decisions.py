@@ -184,7 +184,7 @@ class OfferRoom(Struct, frozen=True):
     events are always among these."""
 
     tokens: int = 4_000
-    schemas: int = 20
+    schemas: int = 30
     pinned: tuple[str, ...] = ()
 
 

@@ -38,13 +38,15 @@ class WaitChoice(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True, dict=True):
-    """`agents` are the names of the agents behind the events: of several that take one, the first."""
+    """`agents` are the names of the agents behind the events: of several that take one, the first. `of_a_tenant`: the
+    planner is of one tenant."""
 
     events: tuple[EventDefinition, ...] = ()
     delegates: tuple[Delegate, ...] = ()
     waits: tuple[WaitChoice, ...] = ()
     result_schema: JsonObject | None = None
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
+    of_a_tenant: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -90,6 +92,11 @@ class Offer(Struct, frozen=True, dict=True):
         for event in self.events:
             found[self.agents.get(event.event_name, "")].append(PUBLISH + event.event_name)
         return found
+
+    def is_near(self, choice: str) -> bool:
+        """Tell whether a choice is of the planner's own kind: of its tenant, or shared as the planner is."""
+        agent = self.agents.get(self.choices[choice].event_name)
+        return agent is None or is_of_a_tenant(agent) == self.of_a_tenant
 
     def takes(self, name: str) -> bool:
         """Tell whether an event or a goal of this name is offered; of an empty name, whether anything is."""
@@ -169,6 +176,7 @@ def _make_offer(
         waits=tuple(waits[name] for name in sorted(waits)),
         result_schema=result_schema(),
         agents=agents,
+        of_a_tenant=of_a_tenant,
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.values import Same
 from soorma_ai.kernel.rules.choices.index import Query, fuse
-from soorma_ai.kernel.rules.choices.offer import Offer
+from soorma_ai.kernel.rules.choices.offer import DELEGATE, WAIT, Offer
 from soorma_ai.kernel.rules.prompting.history import StepLines
 
 MOST_RANKED = 400
@@ -22,6 +24,18 @@ def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[st
     found = offer.index.rank(query, MOST_RANKED)
     ranked = fuse([(found, 1.0), (meant, 1.0)], MOST_RANKED) if meant else found
     return _choices(offer, share(ranked, lambda event: offer.agents.get(event, "")))
+
+
+@lru_cache(maxsize=8)
+def standing_order(same: Same[Offer]) -> tuple[str, ...]:
+    """Return the choices with a schema in their order for all plans of a planner: goals of other planners, events of
+    near agents, other events. Each part is ordered by agent and name, with a share for each agent."""
+    offer = same()
+    parts: tuple[list[str], ...] = ([], [], [])
+    for name in sorted(offer.choices, key=lambda name: (_agent_of(name, offer), name)):
+        if not name.startswith(WAIT):
+            parts[0 if name.startswith(DELEGATE) else 1 if offer.is_near(name) else 2].append(name)
+    return tuple(name for part in parts for name in share(part, lambda name: _agent_of(name, offer)))
 
 
 def events_used(history: Sequence[StepLines]) -> list[str]:

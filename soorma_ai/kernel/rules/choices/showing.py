@@ -1,7 +1,8 @@
-"""Two tiers of an offer: the likely choices with their schemas, and others as a line each, within the room.
+"""Shown part of an offer: the likely choices with their schemas, and others as a line each, within the room.
 
-While everything fits, everything is shown without a search. Within a plan the showing only grows, so a provider finds
-the beginning of its prompt again; after too much growth, it begins anew.
+While everything fits, everything is shown without a search. If not, a first tier is the same for all plans of a
+planner, and the goal's own choices stand behind it: a provider finds the beginning of another plan's request again.
+Within a plan the showing only grows, at its end; after too much growth, it begins anew.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,17 +16,22 @@ from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import Same, identity_of
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer
+from soorma_ai.kernel.rules.choices.ranking import standing_order
 from soorma_ai.kernel.rules.prompting.outline import length_of
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size, size_of_text, spell, tokens_of
 from soorma_ai.kernel.rules.schemas.bounded import show
 
 LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
-# Part of the room for the beginning of an offer that does not fit. The rest is for its growth.
-AT_FIRST = 0.5
+# Parts of the room for the beginning of an offer that does not fit. The rest is for its growth.
+SCHEMAS_AT_FIRST, LINES_AT_FIRST = 0.45, 0.25
+# Parts of the schemas' room for the choices that all plans share: the more of all schemas it holds, the more of it.
+MOST_SHARED, LEAST_SHARED, SHARED_OF_HELD = 0.75, 0.3, 4.5
+# Parts of the number of schemas and of the room for lines that these take at most, and the part that is the goal's.
+SHARED_SCHEMAS, SHARED_LINES, LEAST_FOR_GOAL = 0.9, 0.21, 0.08
 RANKED_EACH_TIME = 5
 LINES_OF_RECENT, SCHEMAS_OF_RECENT = 10, 3
-TOKENS_OF_NEAR = 900
+TOKENS_OF_NEAR = 300
 LINES_FOUND, SCHEMAS_FOUND = 20, 3
 MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
@@ -171,21 +177,47 @@ def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
 
 
 def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
+    shared = shared_choices(identity_of(offer), room)
     certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
-    likely = [name for name in ranked if _has_schema(name) and name not in certain]
-    wanted = [name for name in needed if _has_schema(name)]
-    left = int(AT_FIRST * room.tokens * SCHEMAS_TO_LINES) - sum(
-        size_of(one, offer.choices[one]).schema for one in wanted
-    )
-    for name in likely[: max(0, room.schemas - len(wanted))]:
+    own = [name for name in needed if _has_schema(name) and name not in shared]
+    likely = [name for name in ranked if _has_schema(name) and name not in shared and name not in own]
+    most = room.tokens * SCHEMAS_TO_LINES
+    left = max(LEAST_FOR_GOAL * most, SCHEMAS_AT_FIRST * most - _schemas_size(offer, shared))
+    left -= _schemas_size(offer, own)
+    for name in likely[: max(0, room.schemas - len(shared) - len(own))]:
         cost = size_of(name, offer.choices[name]).schema
         if cost <= left:
-            wanted.append(name)
+            own.append(name)
             left -= cost
     fits = _lines_size(tuple(offer.choices), identity_of(offer)) <= room.tokens
-    most = room.tokens if fits else int(AT_FIRST * room.tokens)
-    lines = _fill(offer, most, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
-    return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
+    for_lines = room.tokens if fits else int(LINES_AT_FIRST * room.tokens)
+    wanted = (*shared, *own)
+    lines = _fill(offer, for_lines, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
+    return _with_hidden(wanted, (*sorted(shared), *sorted(lines.difference(shared))), (), offer)
+
+
+@lru_cache(maxsize=64)
+def shared_choices(same: Same[Offer], room: OfferRoom) -> tuple[str, ...]:
+    """Return the choices that stand first for all plans of a planner, with their schemas: the pinned ones, then others
+    in their standing order."""
+    offer, most = same(), room.tokens * SCHEMAS_TO_LINES
+    pinned = (name for event in room.pinned for name in offer.choices_about.get(event, ()) if _has_schema(name))
+    found = dict.fromkeys(pinned)
+    held = most / max(1, _schemas_size(offer, filter(_has_schema, offer.choices)))
+    left = most * min(MOST_SHARED, max(LEAST_SHARED, SHARED_OF_HELD * held)) - _schemas_size(offer, found)
+    for_lines = SHARED_LINES * room.tokens
+    for name in standing_order(same):
+        if name not in found:
+            size = size_of(name, offer.choices[name])
+            left, for_lines = left - size.schema, for_lines - size.line
+            if min(left, for_lines) < 0 or len(found) >= int(SHARED_SCHEMAS * room.schemas):
+                break
+            found[name] = None
+    return tuple(found)
+
+
+def _schemas_size(offer: Offer, names: Iterable[str]) -> int:
+    return sum(size_of(name, offer.choices[name]).schema for name in names)
 
 
 def _fill(offer: Offer, left: int, names: Iterable[str], certain: Collection[str]) -> set[str]:
@@ -213,7 +245,7 @@ def still_offered(before: Showing, offer: Offer) -> Showing:
 def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
     same = identity_of(offer)
     lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
-    schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)
+    schemas = _schemas_size(offer, showing.schemas)
     return lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES
 
 

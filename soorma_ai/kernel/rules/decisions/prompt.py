@@ -313,7 +313,7 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
     return Query(
         (
             (f"{plan.goal_event} {_text_of(plan.goal_data)}", GOAL_WEIGHT),
-            (f"{trigger.text} {'' if trigger.data is None else _text_of(trigger.data)}", HAPPENED_WEIGHT),
+            (f"{trigger.name} {recent_words(occasion)}", HAPPENED_WEIGHT),
             (" ".join(events_used(occasion.history)), DONE_WEIGHT),
             (instructions, INSTRUCTIONS_WEIGHT),
         )

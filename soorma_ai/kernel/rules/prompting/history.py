@@ -47,6 +47,7 @@ IN_OUTLINE, _LEFT_OUT, NOT_SHOWN = "in outline", "left out", "not shown"
 _TOLD_IN_LESS = re.compile("|".join((IN_OUTLINE, _LEFT_OUT, NOT_SHOWN)))
 _VERDICT = re.compile("|".join(AnswerDecision))
 _APPROVED = AnswerDecision.APPROVE.value
+_OF_REQUESTS = frozenset({StepKind.REPLIED, StepKind.ANSWERED})
 _OUTCOMES = {StepKind.RECEIVED: "came", StepKind.EXPIRED: "expired", StepKind.LATE: "late"}
 _ROOM_OF_WORDS = 2 * SIZE_OF_FENCE + len("step1000000, in outline:  Their words:  \n")
 # Of an earlier plan.
@@ -249,12 +250,15 @@ def _sentence_about(step: Step) -> tuple[str, int, str]:
         note, remark = (verdict[0], note[verdict.end() :].strip(": ")) if verdict else ("", note)
     elif step.kind is StepKind.MOVED or "<" in note or len(note) > SAYING_CHARS:
         note, remark = "", note
-    return *_sentence(step.kind, step.name, note), remark
+    is_of_several = step.kind is StepKind.LATE or (step.kind in _OF_REQUESTS and step.join_id is not None)
+    return *_sentence(step.kind, step.name, note, step.place + 1 if is_of_several else 0), remark
 
 
 @lru_cache(maxsize=1024)
-def _sentence(kind: StepKind, name: str, note: str) -> tuple[str, int]:
-    sentence = with_name(SAYING[kind].format(name=name, note=note), name)
+def _sentence(kind: StepKind, name: str, note: str, number: int) -> tuple[str, int]:
+    """Return the sentence with its size. The `number` is that of a request among several; 0 for a single one."""
+    told = f"{name} (request {number})" if number else name
+    sentence = with_name(SAYING[kind].format(name=told, note=note), name)
     return sentence, size_of_text(sentence)
 
 
