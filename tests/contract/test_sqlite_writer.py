@@ -85,8 +85,8 @@ async def test_a_lone_operation_begins_at_its_call_and_others_share_the_next_com
         await asyncio.gather(*(store.queue.send([event(one)], None, NOW) for one in ids))
         return len(commits) - before
 
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
-        commits = counting(store, "COMMIT")
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        commits = count_statements(store, "COMMIT")
         assert await send_together("alone") == 1
         assert await send_together("a", "b", "c") == 2, "the first began without the others"
         assert await send_together("d", "e", "f") == 1, "where several came before, several are waited for"
