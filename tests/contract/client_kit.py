@@ -22,7 +22,7 @@ OVER_HTTP = (IN_MEMORY, BY_SOCKET)
 
 
 @asynccontextmanager
-async def served(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
+async def serve_platform(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
     """Serve a platform for the time of a block; return its URL."""
     stop, started = asyncio.Event(), asyncio.Event()
     listener = listen("127.0.0.1", port, is_open=True)
@@ -37,7 +37,7 @@ async def served(platform: Platform, port: int = 0) -> AsyncGenerator[str]:
 
 
 @asynccontextmanager
-async def reached(platform: Platform, way: str, **options: Any) -> AsyncGenerator[PlatformClient]:
+async def connect_client(platform: Platform, way: str, **options: Any) -> AsyncGenerator[PlatformClient]:
     """A client of a platform, by one of the `WAYS`, as `local` with the roles operator and manager."""
     if way == IN_PROCESS:
         yield platform.as_user(tenant_id="default", user_id="local", roles={"operator", *ROLES})
@@ -46,7 +46,7 @@ async def reached(platform: Platform, way: str, **options: Any) -> AsyncGenerato
         async with AsyncClient("http://127.0.0.1:8700", transport=transport, **options) as client:
             yield client
     else:
-        async with served(platform) as url, AsyncClient(url, **options) as client:
+        async with serve_platform(platform) as url, AsyncClient(url, **options) as client:
             yield client
 
 
@@ -76,7 +76,7 @@ class HurriedLine(AsyncTransport):
 
 
 @asynccontextmanager
-async def hurried(url: str, **bounds: Any) -> AsyncGenerator[tuple[AsyncClient, list[float]]]:
+async def hurried_client(url: str, **bounds: Any) -> AsyncGenerator[tuple[AsyncClient, list[float]]]:
     """A client without waits between its tries, and its recorded pauses."""
     line = HurriedLine(url, "geheim")
     async with AsyncClient.over(line, url, CallBounds(**bounds)) as client:

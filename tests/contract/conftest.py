@@ -3,7 +3,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from client_kit import WAYS, reached
+from client_kit import WAYS, connect_client
 from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
 
@@ -54,7 +54,7 @@ def postgres() -> Server:
     return shared()
 
 
-def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def make_backend(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Another store is another name here."""
     if name == POSTGRES:
         server: Server = request.getfixturevalue("postgres")
@@ -65,13 +65,13 @@ def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    return made(request.param, request, tmp_path)
+    return make_backend(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=LASTING)
 def lasting(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """A backend with data that outlive `close()`."""
-    return made(request.param, request, tmp_path)
+    return make_backend(request.param, request, tmp_path)
 
 
 @pytest.fixture
@@ -97,5 +97,5 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture(params=WAYS)
 async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
-    async with reached(platform, request.param, tries=2) as reaching:
+    async with connect_client(platform, request.param, tries=2) as reaching:
         yield reaching

@@ -8,7 +8,7 @@ from store_kit import (
     NOW,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     entry,
     event,
@@ -60,13 +60,13 @@ async def prune(
         after = batch.after
 
 
-async def registered(store: Store) -> None:
+async def register_agents(store: Store) -> None:
     """Register a planner of goals with a wait for payments, and a worker."""
     both = replace(planner(), events=(*planner().events, *awaiting_payment().events))
     await store.registry.register([both, agent("worker", "work.asked")], NOW)
 
 
-def dated(one: EventEnvelope, at: datetime = LONG_AGO) -> EventEnvelope:
+def with_time(one: EventEnvelope, at: datetime = LONG_AGO) -> EventEnvelope:
     return one.model_copy(update={"time": at})
 
 
@@ -77,36 +77,36 @@ def of_plan(one: Expectation, made: PlanRecord, at: datetime = LONG_AGO) -> Expe
 
 def in_tree(one: EventEnvelope, made: PlanRecord, at: datetime = LONG_AGO) -> EventEnvelope:
     named = {"plan_id": made.plan_id, "root_plan_id": made.root_plan_id, "tenant_id": made.lineage.tenant_id}
-    return dated(one.model_copy(update=named), at)
+    return with_time(one.model_copy(update=named), at)
 
 
-async def carried(store: Store, at: datetime = LONG_AGO) -> None:
+async def carry_all(store: Store, at: datetime = LONG_AGO) -> None:
     """Let the bus take and bring all events of the outbox."""
     waiting = await store.queue.unsent(1000)
     await store.queue.mark_sent([row.seq for row in waiting], at)
     await store.queue.arrive([row.event for row in waiting], at)
 
 
-async def handled(store: Store, name: str, *effects: Effect, at: datetime = LONG_AGO) -> Delivery:
-    (delivery,) = await claimed(store, name, limit=1, now=at)
+async def handle_next(store: Store, name: str, *effects: Effect, at: datetime = LONG_AGO) -> Delivery:
+    (delivery,) = await claim_all(store, name, limit=1, now=at)
     await store.queue.commit(Work(delivery, Ack(), effects), at)
     return delivery
 
 
-async def begun(
+async def begin_plan(
     store: Store, name: str, *, at: datetime = LONG_AGO, tenant: str = "default", **changes: Any
 ) -> PlanRecord:
     """Make a plan with a handled goal."""
-    goal = dated(event(f"goal-{name}", "goal.given", tenant=tenant), at)
+    goal = with_time(event(f"goal-{name}", "goal.given", tenant=tenant), at)
     await store.queue.arrive([goal], at)
-    (delivery,) = await claimed(store, "planner", limit=1, now=at)
+    (delivery,) = await claim_all(store, "planner", limit=1, now=at)
     made = plan(delivery.owner, goal_id=goal.id, tenant=tenant, updated_at=at, **changes)
     effects = (SavePlan(made, None), AppendStep(step(0, made.plan_id, fingerprint="x")))
     await store.queue.commit(Work(delivery, Ack(), effects), at)
     return made
 
 
-async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
+async def answer_plan(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
     """Let the plan think, ask the worker, and take its answer."""
     call = replace(CALL, root_plan_id=made.root_plan_id)
     await reserve(store, call, Limits())
@@ -114,13 +114,13 @@ async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LON
     request = in_tree(event(f"ask-{name}"), made, at)
     waiting = of_plan(expectation(request.id), made, at)
     await do(store, Publish(request), Expect(waiting), Spend(made.root_plan_id, 1, None), now=at)
-    await carried(store, at)
-    await handled(store, "worker", Publish(in_tree(reply(f"reply-{name}", request.id), made, at)), at=at)
-    await carried(store, at)
-    await handled(store, "planner", AppendStep(step(1, made.plan_id)), at=at)
+    await carry_all(store, at)
+    await handle_next(store, "worker", Publish(in_tree(reply(f"reply-{name}", request.id), made, at)), at=at)
+    await carry_all(store, at)
+    await handle_next(store, "planner", AppendStep(step(1, made.plan_id)), at=at)
 
 
-async def ended(
+async def make_ended_plan(
     store: Store,
     name: str,
     status: PlanStatus = PlanStatus.COMPLETED,
@@ -130,8 +130,8 @@ async def ended(
     **changes: Any,
 ) -> PlanRecord:
     """Make an ended plan with three events: its goal, its request, and the answer."""
-    made = await begun(store, name, at=at, tenant=tenant, **changes)
-    await answered(store, made, name, at)
+    made = await begin_plan(store, name, at=at, tenant=tenant, **changes)
+    await answer_plan(store, made, name, at)
     over = replace(made, status=status, version=1)
     await do(store, SavePlan(over, 0), now=at)
     return over

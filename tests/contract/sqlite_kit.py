@@ -10,7 +10,7 @@ SMALL = ("agent", "outbox", "json_each", "(subquery", "marked", "place", "forget
 
 
 @contextmanager
-def traced(store: SqliteStore) -> Iterator[set[str]]:
+def trace_statements(store: SqliteStore) -> Iterator[set[str]]:
     """Collect the statements executed in the block, with their values; of a store in memory the reading ones, too."""
     seen: set[str] = set()
     store.database.writer.connection.set_trace_callback(seen.add)
@@ -18,7 +18,7 @@ def traced(store: SqliteStore) -> Iterator[set[str]]:
     store.database.writer.connection.set_trace_callback(None)
 
 
-async def explained(store: SqliteStore, sql: str) -> list[str]:
+async def explain_plan(store: SqliteStore, sql: str) -> list[str]:
     rows = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
     return [row[3] for row in rows]
 
@@ -28,7 +28,7 @@ async def scans(store: SqliteStore, statements: Iterable[str], fine: tuple[str, 
     return {
         f"{line}  <-  {' '.join(sql.split())}"
         for sql in statements
-        for line in await explained(store, sql)
+        for line in await explain_plan(store, sql)
         if line.startswith("SCAN") and not _is_small(line) and not line.startswith(fine)
     }
 

@@ -221,13 +221,13 @@ def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", 
 
 
 @asynccontextmanager
-async def opened(store: S, at: datetime = NOW) -> AsyncGenerator[S]:
+async def open_store(store: S, at: datetime = NOW) -> AsyncGenerator[S]:
     await store.open(at)
     yield store
     await store.close()
 
 
-async def claimed(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
+async def claim_all(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
     return await store.queue.claim(name, now, LEASE, limit)
 
 
@@ -240,21 +240,21 @@ async def in_line(store: Store, *event_ids: str) -> None:
 async def in_hand(store: Store, *event_ids: str) -> list[Delivery]:
     """Let these events arrive for a worker, and claim them."""
     await in_line(store, *event_ids)
-    return await claimed(store)
+    return await claim_all(store)
 
 
-async def replied(store: Store, *numbers: int) -> None:
+async def let_replies_arrive(store: Store, *numbers: int) -> None:
     """Let the replies of one plan to as many requests arrive, in this order."""
-    await running(store, *(expectation(f"q-{n}") for n in sorted(numbers)))
+    await save_running_plan(store, *(expectation(f"q-{n}") for n in sorted(numbers)))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in numbers], NOW)
 
 
 async def drain(store: Store, name: str = "planner") -> list[str]:
     """End one delivery after the other, and return the ids of their events."""
     seen: list[str] = []
-    while deliveries := await claimed(store, name):
+    while deliveries := await claim_all(store, name):
         (delivery,) = deliveries
-        assert await claimed(store, name) == [], "one at a time for one owner"
+        assert await claim_all(store, name) == [], "one at a time for one owner"
         seen.append(delivery.event.id)
         await end(store, delivery)
     return seen
@@ -281,13 +281,13 @@ async def state_of(store: Store, plan_id: str = "plan-1", event_id: str = "") ->
     return found
 
 
-async def handed(store: Store, event_id: str = "", tenant: str = "default") -> Delivery:
+async def hold_delivery(store: Store, event_id: str = "", tenant: str = "default") -> Delivery:
     """Return a delivery in hand, of an event and an agent outside of every test."""
     event_id = event_id or f"{HAND}-{next(_numbers)}"
     if await store.registry.agent(HAND, NOW) is None:
         await store.registry.register([agent(HAND, HAND)], NOW)
     await store.queue.arrive([event(event_id, HAND, tenant=tenant)], NOW)
-    (delivery,) = await claimed(store, HAND, limit=1)
+    (delivery,) = await claim_all(store, HAND, limit=1)
     return delivery
 
 
@@ -296,7 +296,7 @@ async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
     tenants = dict.fromkeys(tenant for effect in effects if (tenant := _tenant_of(effect))) or ["default"]
     for tenant in tenants:
         own = tuple(effect for effect in effects if _tenant_of(effect) in ("", tenant))
-        await store.queue.commit(Work(await handed(store, tenant=tenant), Ack(), own), now)
+        await store.queue.commit(Work(await hold_delivery(store, tenant=tenant), Ack(), own), now)
 
 
 def _tenant_of(effect: Effect) -> str:
@@ -333,14 +333,14 @@ async def settle(store: Store, one: Settlement) -> None:
 async def _handed_for(store: Store, plan_id: str) -> Delivery:
     """One in the tenant of this plan, if there is such a plan."""
     found = await store.plans.plan(plan_id)
-    return await handed(store, tenant=found.lineage.tenant_id if found else "default")
+    return await hold_delivery(store, tenant=found.lineage.tenant_id if found else "default")
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:
     await store.queue.commit(Work(delivery, how or Ack(), ()), now)
 
 
-async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
+async def save_running_plan(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
     """Save a plan with these open expectations."""
     await do(store, SavePlan(plan(plan_id), None), *(Expect(one) for one in expected))
 

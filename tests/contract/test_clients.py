@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from client_kit import delivery
-from kit import ended, payments, planner, sleeps, stock, the_wait, until
+from kit import payments, planner, sleeps, stock, the_wait, until, wait_for_end
 from msgspec.structs import force_setattr
 from pydantic import BaseModel
 
@@ -93,7 +93,7 @@ async def test_a_timeout_for_a_result_names_the_need_of_the_plan(platform: Platf
         await plan.result(timeout=0)
     assert await plan.describe() == "it is paused; it is parked: no live agent offers any event"
     await client.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     assert await plan.describe() == "it is cancelled"
 
 
@@ -171,7 +171,7 @@ async def test_a_plan_is_cancelled_once_and_its_result_raises_plan_cancelled(
 ) -> None:
     plan_id = await waiting_plan(platform, client)
     assert await client.cancel(plan_id, "changed our mind") is True
-    await ended(platform, plan_id)
+    await wait_for_end(platform, plan_id)
     assert await client.cancel(plan_id) is False
     with pytest.raises(PlanCancelled) as cancelled:
         await (await client.follow(plan_id)).result(timeout=10)
@@ -361,7 +361,7 @@ async def test_an_answer_to_an_ended_plan_is_superseded(platform: Platform, clie
     plan_id = await waiting_plan(platform, client)
     (question,) = await client.waits()
     await client.cancel(plan_id)
-    await ended(platform, plan_id)
+    await wait_for_end(platform, plan_id)
     assert await client.answer(question.wait_id, {"approved": True}) == "superseded"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from client_kit import LOST, BadServer, answer_of, hurried, json_of, problem_of, stream_of
+from client_kit import LOST, BadServer, answer_of, hurried_client, json_of, problem_of, stream_of
 
 from soorma_ai import (
     AsyncClient,
@@ -69,7 +69,7 @@ async def test_a_safe_call_is_sent_again_as_the_same_call(call: str) -> None:
     ask, answer = SAFE[call]
     away = problem_of("503 Service Unavailable", "store_unavailable")
     script = (LOST, away, answer_of("502 Bad Gateway", "text/html", "<html>"), answer)
-    async with BadServer(*script) as server, hurried(server.url) as (client, pauses):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, pauses):
         await ask(client)
     first, *others = server.calls
     assert [other for other in others if other != first] == [] and len(others) == 3
@@ -77,7 +77,7 @@ async def test_a_safe_call_is_sent_again_as_the_same_call(call: str) -> None:
 
 
 async def test_two_submissions_have_two_keys() -> None:
-    async with BadServer(MADE) as server, hurried(server.url) as (client, _):
+    async with BadServer(MADE) as server, hurried_client(server.url) as (client, _):
         for _ in range(2):
             await client.submit("order.received", {})
     assert server.header(0, "idempotency-key") != server.header(1, "idempotency-key")
@@ -85,12 +85,12 @@ async def test_two_submissions_have_two_keys() -> None:
 
 @pytest.mark.parametrize("call", UNSAFE)
 async def test_an_unsafe_call_is_sent_once(call: str) -> None:
-    async with BadServer(LOST) as server, hurried(server.url) as (client, _):
+    async with BadServer(LOST) as server, hurried_client(server.url) as (client, _):
         with pytest.raises(ServerUnavailable, match="was lost while it answered"):
             await UNSAFE[call](client)
         assert len(server.calls) == 1
     async with BadServer(problem_of("503 Service Unavailable", "store_unavailable")) as server:
-        async with hurried(server.url) as (client, _):
+        async with hurried_client(server.url) as (client, _):
             with pytest.raises(StoreUnavailable):
                 await UNSAFE[call](client)
         assert len(server.calls) == 1
@@ -100,17 +100,17 @@ async def test_an_unsafe_call_is_sent_once(call: str) -> None:
 async def test_a_refused_or_never_sent_call_is_always_sent_again(call: str) -> None:
     full = problem_of("429 Too Many Requests", "overloaded", retry_after=7)
     script = (full, full, json_of({"cancelled": True}))
-    async with BadServer(*script) as server, hurried(server.url) as (client, pauses):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, pauses):
         await UNSAFE[call](client)
     assert pauses == [7, 7]
-    async with hurried(NOTHING_AT, tries=4) as (client, pauses):
+    async with hurried_client(NOTHING_AT, tries=4) as (client, pauses):
         with pytest.raises(ServerUnavailable):
             await UNSAFE[call](client)
     assert len(pauses) == 3
 
 
 async def test_an_unreachable_server_is_named_with_the_cure() -> None:
-    async with hurried(NOTHING_AT, tries=1) as (client, _):
+    async with hurried_client(NOTHING_AT, tries=1) as (client, _):
         with pytest.raises(
             ServerUnavailable, match=r"http://127\.0\.0\.1:9 cannot be reached .*`soorma serve`"
         ) as away:
@@ -121,16 +121,16 @@ async def test_an_unreachable_server_is_named_with_the_cure() -> None:
 async def test_tries_and_time_are_bounded() -> None:
     away = problem_of("503 Service Unavailable", "store_unavailable")
     async with BadServer(away) as server:
-        async with hurried(server.url, tries=3) as (client, _):
+        async with hurried_client(server.url, tries=3) as (client, _):
             with pytest.raises(StoreUnavailable):
                 await client.plans()
         assert len(server.calls) == 3
-        async with hurried(server.url, tries=99, timeout=10) as (client, pauses):
+        async with hurried_client(server.url, tries=99, timeout=10) as (client, pauses):
             with pytest.raises(StoreUnavailable):
                 await client.plans()
         assert sum(pauses) < 10 and len(pauses) < 10
     async with BadServer(problem_of("429 Too Many Requests", "overloaded", retry_after=3600)) as server:
-        async with hurried(server.url) as (client, pauses):
+        async with hurried_client(server.url) as (client, pauses):
             with pytest.raises(Overloaded) as full:
                 await client.plans()
         assert (len(server.calls), pauses) == (1, [])
@@ -185,7 +185,7 @@ async def test_a_missing_or_dripping_answer_is_given_up() -> None:
 async def test_an_invalid_answer_of_a_server_is_an_error_of_its_class(
     said: bytes, kind: type[SoormaError], words: str
 ) -> None:
-    async with BadServer(said) as server, hurried(server.url, tries=1) as (client, _):
+    async with BadServer(said) as server, hurried_client(server.url, tries=1) as (client, _):
         with pytest.raises(kind, match=words) as raised:
             await client.plans()
     assert issubclass(type(raised.value), kind) and len(str(raised.value)) < 1_000
@@ -203,7 +203,7 @@ async def test_an_answer_without_end_is_left_as_soon_as_it_shows() -> None:
             await writer.drain()
             sent += 1
 
-    async with BadServer(pour) as server, hurried(server.url, most_bytes=4 * 2**20) as (client, _):
+    async with BadServer(pour) as server, hurried_client(server.url, most_bytes=4 * 2**20) as (client, _):
         with pytest.raises(RemoteProtocolError, match="ask for less"):
             await client.plans()
     assert sent < 20 and len(server.calls) == 1
@@ -213,7 +213,7 @@ async def test_an_answer_without_end_is_left_as_soon_as_it_shows() -> None:
 async def test_a_token_does_not_follow_a_redirect(status: str) -> None:
     async with BadServer(PAGE) as elsewhere:
         to_elsewhere = answer_of(status, "text/html", "", location=f"{elsewhere.url}/v1/plans")
-        async with BadServer(to_elsewhere) as server, hurried(server.url) as (client, _):
+        async with BadServer(to_elsewhere) as server, hurried_client(server.url) as (client, _):
             for call in (client.plans(), client.submit("order.received", {}), client.cancel("plan-1")):
                 with pytest.raises(RemoteProtocolError, match="give the URL itself"):
                     await call
@@ -246,7 +246,7 @@ def session(name: str) -> dict[str, Any]:
 async def test_a_long_list_is_read_page_by_page_up_to_its_limit() -> None:
     first, last = {"items": [session("a"), session("b")], "next": "b"}, {"items": [session("c")], "next": None}
     script = (json_of(first), json_of(last), json_of(first))
-    async with BadServer(*script) as server, hurried(server.url) as (client, _):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, _):
         assert [one.session_id for one in await client.sessions(limit=700)] == ["a", "b", "c"]
         assert [one.session_id for one in await client.sessions(limit=2)] == ["a", "b"]
     asked = [call.split()[1].removeprefix("/v1/memory/sessions?") for call in server.calls]
@@ -254,7 +254,7 @@ async def test_a_long_list_is_read_page_by_page_up_to_its_limit() -> None:
 
 
 async def test_a_list_with_circular_pages_ends() -> None:
-    async with BadServer(json_of({"items": [], "next": "again"})) as server, hurried(server.url) as (client, _):
+    async with BadServer(json_of({"items": [], "next": "again"})) as server, hurried_client(server.url) as (client, _):
         assert await client.registry.query() == []
         assert len(server.calls) == 1
 
@@ -269,7 +269,7 @@ async def test_a_broken_stream_goes_on_after_its_last_whole_event() -> None:
         stream_of("id: 2\n\n" + event(2) + event(3)),
         stream_of(event(4) + END + event(5)),
     ]
-    async with BadServer(*script) as server, hurried(server.url) as (client, _):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, _):
         plan = await client.follow("plan-1")
         came = [one.data["number"] async for one in plan.events()]
     assert came == [1, 2, 3, 4]
@@ -278,20 +278,20 @@ async def test_a_broken_stream_goes_on_after_its_last_whole_event() -> None:
 
 async def test_a_stream_of_the_log_lost_before_its_first_event_misses_nothing() -> None:
     script = (stream_of("id: 57\n\n"), stream_of(event(58)), GONE)
-    async with BadServer(*script) as server, hurried(server.url) as (client, _):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, _):
         came = [row.seq async for row in client.events_stream()]
     assert came == [58]
     assert [server.header(number, "last-event-id") for number in range(3)] == [None, "57", "58"]
 
 
 async def test_a_stream_begins_behind_a_place() -> None:
-    async with BadServer(stream_of(event(7) + event(8)), GONE) as server, hurried(server.url) as (client, _):
+    async with BadServer(stream_of(event(7) + event(8)), GONE) as server, hurried_client(server.url) as (client, _):
         assert [row.seq async for row in client.events_stream(after=7)] == [8]
     assert server.calls[0].startswith("GET /v1/events/stream?after=7 ")
 
 
 async def test_a_stream_lost_again_and_again_is_given_up() -> None:
-    async with BadServer(stream_of("id: 57\n\n")) as server, hurried(server.url, tries=5) as (client, pauses):
+    async with BadServer(stream_of("id: 57\n\n")) as server, hurried_client(server.url, tries=5) as (client, pauses):
         with pytest.raises(ServerUnavailable, match="ended its stream"):
             await anext(client.events_stream())
     assert (len(server.calls), len(pauses)) == (5, 4)
@@ -310,7 +310,7 @@ async def test_a_stream_lost_again_and_again_is_given_up() -> None:
     ],
 )
 async def test_an_invalid_stream_is_an_error_of_its_class(said: bytes, kind: type[SoormaError], words: str) -> None:
-    async with BadServer(said) as server, hurried(server.url) as (client, _):
+    async with BadServer(said) as server, hurried_client(server.url) as (client, _):
         with pytest.raises(kind, match=words):
             await anext(client.events_stream())
     assert len(server.calls) == 1
@@ -319,7 +319,7 @@ async def test_an_invalid_stream_is_an_error_of_its_class(said: bytes, kind: typ
 async def test_a_long_wait_is_many_short_ones_and_outlives_a_restart() -> None:
     end = json_of({"plan_id": "plan-1", "goal_id": "goal-1", "status": "completed", "result": 7})
     script = (PLAN, PLAN, PLAN, LOST, LOST, PLAN, end)
-    async with BadServer(*script) as server, hurried(server.url) as (client, pauses):
+    async with BadServer(*script) as server, hurried_client(server.url) as (client, pauses):
         assert await (await client.follow("plan-1")).result(timeout=600) == 7
     assert [call.split()[1] for call in server.calls[1:]] == ["/v1/plans/plan-1/result?wait=30.000"] * 6
     assert pauses[:2] == [0.5, 0.5], "a server that ends waits for nothing, and is not asked without pause"

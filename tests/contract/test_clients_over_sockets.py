@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from client_kit import served
+from client_kit import serve_platform
 from http_kit import Keys, caller
 from kit import payments, planner, sleeps, stock
 
@@ -50,14 +50,14 @@ async def test_a_stream_outlives_its_server_and_nothing_is_missed_or_comes_twice
         return [(await anext(stream)).event.data["number"] for _ in range(count)]
 
     async with asyncio.timeout(PATIENCE):
-        async with served(platform) as url:
+        async with serve_platform(platform) as url:
             client = AsyncClient(url)
             stream = client.events_stream(after=0)
             for number in range(3):
                 await publish_to(number)
             assert await numbers(stream, 3) == [0, 1, 2]
         await publish_to(3)
-        async with served(platform, port_of(url)), client:
+        async with serve_platform(platform, port_of(url)), client:
             assert await numbers(stream, 1) == [3]
             await publish_to(4)
             assert await numbers(stream, 1) == [4]
@@ -67,12 +67,12 @@ async def test_a_stream_outlives_its_server_and_nothing_is_missed_or_comes_twice
 async def test_a_long_wait_outlives_its_server(platform: Platform) -> None:
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
     async with asyncio.timeout(PATIENCE):
-        async with served(platform) as url:
+        async with serve_platform(platform) as url:
             client = AsyncClient(url)
             handle = await client.submit("order.received", ORDER)
             result = asyncio.create_task(handle.result(timeout=600))
             await sleeps(platform, handle.plan_id)
-        async with served(platform, port_of(url)), client:
+        async with serve_platform(platform, port_of(url)), client:
             (wait,) = await client.waits()
             assert await client.answer(wait.wait_id, {"approved": True}) == "accepted"
             assert await result == {"reserved": True}
@@ -80,7 +80,7 @@ async def test_a_long_wait_outlives_its_server(platform: Platform) -> None:
 
 async def test_a_plan_is_followed_as_it_goes_on(platform: Platform) -> None:
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
-    async with asyncio.timeout(PATIENCE), served(platform) as url, AsyncClient(url) as client:
+    async with asyncio.timeout(PATIENCE), serve_platform(platform) as url, AsyncClient(url) as client:
         handle = await client.submit("order.received", ORDER)
         asking = asyncio.create_task(handle.next_wait())
         came: list[str] = []
@@ -95,7 +95,7 @@ async def test_a_plan_is_followed_as_it_goes_on(platform: Platform) -> None:
 
 async def test_many_waits_hinder_no_call_and_cancelled_ones_leave_nothing_behind(platform: Platform) -> None:
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
-    async with asyncio.timeout(PATIENCE), served(platform) as url, AsyncClient(url) as client:
+    async with asyncio.timeout(PATIENCE), serve_platform(platform) as url, AsyncClient(url) as client:
         handle = await client.submit("order.received", ORDER)
         waiting = [asyncio.create_task(handle.result()) for _ in range(150)]
         await sleeps(platform, handle.plan_id)
@@ -142,7 +142,7 @@ def use_without_a_loop(url: str) -> list[str]:
 
 async def test_a_program_without_an_event_loop_makes_the_same_calls(platform: Platform) -> None:
     await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER), stock())
-    async with asyncio.timeout(PATIENCE), served(platform) as url:
+    async with asyncio.timeout(PATIENCE), serve_platform(platform) as url:
         types = await asyncio.to_thread(use_without_a_loop, url)
     assert types[0] == "order.received" and types[-1] == "order.received.completed"
 
@@ -154,7 +154,7 @@ async def test_a_failed_plan_raises_without_an_event_loop(platform: Platform) ->
         with Client(url) as client, pytest.raises(PlanFailed, match="limit_exceeded"):
             client.submit("order.received", ORDER).result(timeout=10)
 
-    async with served(platform) as url:
+    async with serve_platform(platform) as url:
         await asyncio.to_thread(submit, url)
 
 

@@ -15,18 +15,18 @@ from store_kit import (
     NOW,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     do,
     event,
     expectation,
     find,
-    handed,
+    hold_delivery,
     in_hand,
     in_line,
-    opened,
+    open_store,
     plan,
     reply,
-    running,
+    save_running_plan,
 )
 
 from soorma_ai.adapters.postgres import PostgresStore
@@ -55,7 +55,10 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def stores(url: str) -> AsyncIterator[list[PostgresStore]]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         yield [one, other]
 
 
@@ -87,15 +90,15 @@ def _until_waiting(url: str, count: int) -> None:
 async def test_a_claim_waits_for_no_commit(stores: list[PostgresStore], url: str) -> None:
     await in_line(stores[0], "e-1", "e-2")
     with under_way(url):
-        found = [await claimed(store, limit=1) for store in stores]
+        found = [await claim_all(store, limit=1) for store in stores]
     assert [[one.event.id for one in taken] for taken in found] == [["e-1"], ["e-2"]]
 
 
 async def test_a_claim_leaves_deliveries_under_way_to_another(stores: list[PostgresStore], url: str) -> None:
     await in_line(stores[0], "e-1", "e-2")
     with under_way(url, f"{TAKEN} WHERE event_seq = 1"):
-        assert [one.event.id for one in await claimed(stores[0])] == ["e-2"]
-    assert await claimed(stores[1]) == []
+        assert [one.event.id for one in await claim_all(stores[0])] == ["e-2"]
+    assert await claim_all(stores[1]) == []
 
 
 class Meeting(Connection):
@@ -139,7 +142,7 @@ async def test_a_claim_with_a_reserved_call_takes_its_turn(stores: list[Postgres
     await do(stores[0], SavePlan(plan(next_call=CALL), None), Expect(expectation("q-1")))
     await stores[0].queue.arrive([reply("r-1", "q-1")], NOW)
     with under_way(url):
-        (claiming,) = await start_calls(url, claimed(stores[1], "planner"))
+        (claiming,) = await start_calls(url, claim_all(stores[1], "planner"))
     assert [one.hold for one in await claiming] == [CALL]
     assert await stores[0].plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
@@ -149,7 +152,7 @@ async def test_an_unreadable_event_is_set_aside_in_its_turn(stores: list[Postgre
     with under_way(url, "UPDATE event SET rest = '{' WHERE id = 'e-1'"):
         pass
     with under_way(url):
-        (claiming,) = await start_calls(url, claimed(stores[1]))
+        (claiming,) = await start_calls(url, claim_all(stores[1]))
     assert [one.event.id for one in await claiming] == ["e-2"]
     assert [letter.event.id for letter in await stores[0].part(LETTERS).dead_letters("default", 9)] == ["e-1"]
 
@@ -166,8 +169,8 @@ async def test_a_commit_waits_for_a_claim_that_takes_its_delivery_over(stores: l
 async def test_a_lease_under_renewal_is_not_claimed_by_another(stores: list[PostgresStore], url: str) -> None:
     await in_hand(stores[0], "e-1")
     with under_way(url, f"UPDATE inbox SET ready_at = {(NOW + 3 * LEASE).timestamp()}"):
-        assert await claimed(stores[1], now=NOW + LEASE) == []
-    assert await claimed(stores[1], now=NOW + LEASE) == []
+        assert await claim_all(stores[1], now=NOW + LEASE) == []
+    assert await claim_all(stores[1], now=NOW + LEASE) == []
 
 
 async def test_a_delivery_of_a_dead_process_is_not_taken_from_its_claimant(
@@ -179,18 +182,18 @@ async def test_a_delivery_of_a_dead_process_is_not_taken_from_its_claimant(
     with under_way(url, TAKEN):
         (voiding,) = await start_calls(url, database.write(lambda db: leases.void(db, [holder])))
     assert await voiding == 0
-    assert await claimed(stores[1], now=NOW + LEASE) == []
+    assert await claim_all(stores[1], now=NOW + LEASE) == []
 
 
 async def test_concurrent_replies_to_one_plan_all_arrive_under_one_lease(stores: list[PostgresStore], url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as third:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as third:
         await _meet_at_once([*stores, third], url)
 
 
 async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
     hands = [FreeHands(planner=9) for _ in stores]
-    await running(stores[0], *(expectation(f"q-{n}", group_id="join") for n in range(3)))
-    works = [Work(await handed(stores[0]), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in range(3)]
+    await save_running_plan(stores[0], *(expectation(f"q-{n}", group_id="join") for n in range(3)))
+    works = [Work(await hold_delivery(stores[0]), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in range(3)]
     for store, free in zip(stores, hands, strict=True):
         store.deliver(free, LEASE)
     with under_way(url):
@@ -203,8 +206,8 @@ async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
 
 
 async def test_commits_at_once_do_not_overspend(stores: list[PostgresStore], url: str) -> None:
-    await running(stores[0])
-    works = [Work(await handed(stores[0]), Ack(), (Spend("plan-1", 2, at_most=3),)) for _ in stores]
+    await save_running_plan(stores[0])
+    works = [Work(await hold_delivery(stores[0]), Ack(), (Spend("plan-1", 2, at_most=3),)) for _ in stores]
     with under_way(url):
         committing = await start_calls(
             url, *(one.queue.commit(work, NOW) for one, work in zip(stores, works, strict=True))
@@ -242,8 +245,8 @@ async def test_a_user_under_erasure_gets_no_event_already_under_way(stores: list
 
 async def test_a_failing_commit_of_a_group_fails_alone(stores: list[PostgresStore], url: str) -> None:
     """No savepoint is made before one has failed."""
-    await running(stores[0])
-    first, second, third = [await handed(stores[0]) for _ in range(3)]
+    await save_running_plan(stores[0])
+    first, second, third = [await hold_delivery(stores[0]) for _ in range(3)]
     works = [
         Work(first, Ack(), (Publish(event("e-1", "nobody.asked")),)),
         Work(second, Ack(), (Publish(event("e-2", "nobody.asked")), Spend("plan-1", 1, at_most=0))),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from postgres_server import Server
-from store_kit import NOW, event, opened
+from store_kit import NOW, event, open_store
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore, database, limits
@@ -26,7 +26,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def store(postgres: Server) -> AsyncIterator[PostgresStore]:
-    async with opened(PostgresStore(postgres.empty(), ALL_FEATURES, statement_timeout=LIMIT)) as one:
+    async with open_store(PostgresStore(postgres.empty(), ALL_FEATURES, statement_timeout=LIMIT)) as one:
         yield one
 
 

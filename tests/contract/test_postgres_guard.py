@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from postgres_server import OWNER, SERVING, Server, as_role
 from psycopg import errors, sql
-from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, opened, plan, step, wait
+from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, open_store, plan, step, wait
 
 from soorma_ai.adapters.postgres import PostgresStore, row_level_security
 from soorma_ai.adapters.postgres.connection import connect
@@ -53,7 +53,7 @@ THEIRS = sql.SQL("SELECT * FROM {} WHERE {} = 'b' LIMIT 1")
 
 
 @contextmanager
-def connected(url: str, role: str) -> Generator[psycopg.Connection]:
+def connect_as(url: str, role: str) -> Generator[psycopg.Connection]:
     """A client of libpq, with any claim about itself."""
     with psycopg.connect(as_role(url, role), autocommit=True) as raw:
         raw.execute(
@@ -66,7 +66,7 @@ def connected(url: str, role: str) -> Generator[psycopg.Connection]:
 @pytest.fixture(scope="module")
 def url(postgres: Server) -> str:
     made = postgres.database()
-    with connected(made, OWNER) as owner:
+    with connect_as(made, OWNER) as owner:
         for role in (*TENANTS, *USERS):
             owner.execute(f"CREATE ROLE {role} LOGIN".encode())
             tenant, user = USERS.get(role) or (TENANTS[role], None)
@@ -78,9 +78,9 @@ def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[PostgresStore]:
-    with connected(url, OWNER) as owner:
+    with connect_as(url, OWNER) as owner:
         is_new = owner.execute("SELECT count(*) FROM plan").fetchone() == (0,)
-    async with opened(PostgresStore(url, ALL_FEATURES)) as made:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as made:
         if is_new:
             made.deliver(FreeHands(), LEASE)
             await made.registry.register([agent("worker", "work.asked"), agent("theirs", tenant="b")], NOW)
@@ -112,7 +112,7 @@ async def fill(store: PostgresStore, tenant: str, user: str) -> None:
     await store.plans.settle(Settlement(charge, charge, entry(plan_id=name, cause=f"work-{tenant}")), delivery)
     await store.audit.record(AuditEntry(tenant, user, None, "submit", name, NOW, "done"))
     await store.queue.send([event(f"goal-{tenant}", "goal.given", tenant=tenant)], None, NOW)
-    with connected(store_url(store), OWNER) as owner:
+    with connect_as(store_url(store), OWNER) as owner:
         owner.execute("INSERT INTO cancellation (plan_id, reason) VALUES (%s, 'no')", (name,))
 
 
@@ -133,11 +133,11 @@ def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
 
 async def test_a_client_with_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
     for role, tenant in TENANTS.items():
-        with connected(url, role) as raw:
+        with connect_as(url, role) as raw:
             seen = {table: tenants_in(raw, table) for table in GUARDED}
         assert {one for found in seen.values() for one in found} <= {tenant, None, ""}, seen
         assert {table: seen[table] for table in FILLED} == {table: [tenant] for table in FILLED}
-    with connected(url, "raw_a") as raw:
+    with connect_as(url, "raw_a") as raw:
         assert raw.execute("SELECT agent FROM agent WHERE tenant IS NOT NULL").fetchall() == []
 
 
@@ -146,7 +146,7 @@ async def test_rows_of_another_tenant_are_neither_counted_locked_nor_written(
     store: PostgresStore, url: str, table: str
 ) -> None:
     named, whose = sql.Identifier(table), column_of(table)
-    with connected(url, OWNER) as owner, connected(url, "raw_a") as raw:
+    with connect_as(url, OWNER) as owner, connect_as(url, "raw_a") as raw:
         row = columns_of(owner, table)
         theirs = sql.SQL("FROM {} WHERE {} = 'b'").format(named, whose)
         (all_of_them,) = owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() or (0,)
@@ -176,7 +176,7 @@ def columns_of(owner: psycopg.Connection, table: str) -> dict[str, object]:
 
 
 async def test_a_row_has_the_tenant_of_its_parent_and_not_of_its_writer(store: PostgresStore, url: str) -> None:
-    with connected(url, "raw_a") as raw:
+    with connect_as(url, "raw_a") as raw:
         for statement in (
             "INSERT INTO step (plan_id, ordinal, rest, whose) VALUES ('plan-b', 99, '{}', 'a')",
             "INSERT INTO plan_value (plan_id, kind, key, body, whose) VALUES ('plan-b', 'state', 'x', '1', 'a')",
@@ -188,10 +188,10 @@ async def test_a_row_has_the_tenant_of_its_parent_and_not_of_its_writer(store: P
 
 
 async def test_a_client_with_a_users_credentials_sees_the_users_rows_alone(store: PostgresStore, url: str) -> None:
-    with connected(url, "raw_ann") as raw:
+    with connect_as(url, "raw_ann") as raw:
         assert raw.execute("SELECT plan_id FROM plan").fetchall() == [("plan-a",)]
         assert sorted(raw.execute("SELECT id FROM expectation").fetchall()) == [("q-a",), ("wait-a",)]
-    with connected(url, "raw_bob") as raw:
+    with connect_as(url, "raw_bob") as raw:
         assert [raw.execute(f"SELECT count(*) FROM {one}".encode()).fetchone() for one in OF_USERS] == [(0,)] * 3
         assert raw.execute("UPDATE plan SET status = 'cancelled'").rowcount == 0
         assert raw.execute("SELECT 1 FROM plan FOR UPDATE").fetchall() == []
@@ -206,11 +206,11 @@ async def test_a_memo_has_the_tenant_of_its_shelf_and_no_users_credentials_reach
     people = [("a", "ann"), ("a", "bob"), ("b", "bea")]
     shelves = [Shelf(tenant, MemoKind.KNOWLEDGE, user) for tenant, user in people]
     await do(store, *(keep(make_memo(shelf, "k", f"said {shelf.user_id}", "bot", NOW, About())) for shelf in shelves))
-    with connected(url, "raw_a") as raw:
+    with connect_as(url, "raw_a") as raw:
         assert users_of_memos(raw) == {"ann", "bob"}, "a tenant's role reads for all its users"
         assert raw.execute("SELECT DISTINCT whose FROM memo_word").fetchall() == [("a",)]
     assert await store.database.read(users_of_memos, TenantScope("a", "ann")) == {"ann"}
-    with connected(url, "raw_ann") as raw:
+    with connect_as(url, "raw_ann") as raw:
         for table in ("shelf", "memo", "memo_word", "memo_length", "memo_signs", "memo_numbers"):
             with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
                 raw.execute(f"SELECT 1 FROM {table}".encode())
@@ -266,7 +266,7 @@ async def test_each_table_is_guarded_or_holds_no_rows_of_tenants(url: str) -> No
         SELECT relname, relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
         FROM pg_class WHERE relnamespace = 'soorma'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
     """
-    with connected(url, OWNER) as owner:
+    with connect_as(url, OWNER) as owner:
         found = dict(owner.execute(guarded).fetchall())
     assert {table for table, is_guarded in found.items() if not is_guarded} == NOBODYS, "police() is missing"
     assert set(found) == {*GUARDED, *NOBODYS}
@@ -276,9 +276,9 @@ async def test_a_role_beyond_row_level_security_is_logged_at_the_start(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "soorma_ai.store"):
-        async with opened(PostgresStore(url, ALL_FEATURES)):
+        async with open_store(PostgresStore(url, ALL_FEATURES)):
             assert caplog.messages == []
-        async with opened(PostgresStore(as_role(url, OWNER), ALL_FEATURES)):
+        async with open_store(PostgresStore(as_role(url, OWNER), ALL_FEATURES)):
             (told,) = caplog.messages
     assert told.startswith("row-level security is not in force, because role 'postgres' is a superuser: let another")
 
@@ -290,13 +290,13 @@ async def test_a_role_without_admission_serves_nothing(url: str, role: str) -> N
 
 
 def test_a_role_able_to_bypass_policies_is_not_admitted(url: str) -> None:
-    with connected(url, OWNER) as owner:
+    with connect_as(url, OWNER) as owner:
         for role, told in ((OWNER, "bypasses row-level security"), ("raw_all", "bypasses row-level security")):
             if role == "raw_all":
                 owner.execute("CREATE ROLE raw_all LOGIN BYPASSRLS")
             with pytest.raises(errors.RaiseException, match=told):
                 owner.execute("SELECT admit(%s)", (role,))
-    with connected(url, "raw_a") as raw, pytest.raises(errors.InsufficientPrivilege):
+    with connect_as(url, "raw_a") as raw, pytest.raises(errors.InsufficientPrivilege):
         raw.execute("SELECT admit('raw_a')")
 
 
@@ -326,7 +326,7 @@ async def test_an_older_database_is_guarded_after_its_upgrade(postgres: Server) 
         owner.execute(f"SELECT admit('{SERVING}')".encode())
         for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
             assert tenants_in(owner, table) == ["b"]
-    async with opened(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
+    async with open_store(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
         assert await store.database.read(all_plans, TenantScope("b")) == {"p"}
         assert await store.database.read(all_plans, TenantScope("a")) == set()
 

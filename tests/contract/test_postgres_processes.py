@@ -15,17 +15,17 @@ from store_kit import (
     NOW,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     do,
     event,
     expectation,
-    handed,
+    hold_delivery,
     in_line,
     later,
-    opened,
+    open_store,
     planner,
     reply,
-    running,
+    save_running_plan,
 )
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
@@ -51,7 +51,10 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def both(url: str) -> AsyncIterator[Pair]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         yield one, other
 
 
@@ -77,7 +80,7 @@ async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(bo
     await other.queue.send([event("before")], None, NOW)
     await one.registry.register([agent("worker", "work.asked")], NOW)
     assert (await other.queue.send([event("after")], None, NOW)).agents == {"worker"}
-    assert [found.event.id for found in await claimed(one)] == ["after"]
+    assert [found.event.id for found in await claim_all(one)] == ["after"]
 
 
 async def test_the_registry_is_put_together_once_for_each_change_by_any_process(both: Pair) -> None:
@@ -131,7 +134,7 @@ async def test_operations_during_the_wait_for_the_lock_share_its_commit(url: str
     commits: list[str] = []
     store = PostgresStore(url, ALL_FEATURES)
     store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
-    async with opened(store):
+    async with open_store(store):
         commits.clear()
         with psycopg.connect(url) as other:
             other.execute("SET search_path = soorma")
@@ -146,11 +149,11 @@ async def test_operations_during_the_wait_for_the_lock_share_its_commit(url: str
 
 
 async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:
-    await running(both[0], *(expectation(f"q-{n}") for n in range(6)))
+    await save_running_plan(both[0], *(expectation(f"q-{n}") for n in range(6)))
     await both[0].queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(6)], NOW)
     seen: list[str] = []
     for _ in range(6):
-        found = await asyncio.gather(*(claimed(store, "planner") for store in (*both, *both)))
+        found = await asyncio.gather(*(claim_all(store, "planner") for store in (*both, *both)))
         ((store, delivery),) = [
             (store, one) for store, taken in zip((*both, *both), found, strict=True) for one in taken
         ]
@@ -161,8 +164,8 @@ async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:
 
 async def test_two_concurrent_commits_for_one_owner_make_one_lease(both: Pair) -> None:
     one, other = both
-    await running(one, expectation("q-1"), expectation("q-2"))
-    works = [Work(await handed(one), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in (1, 2)]
+    await save_running_plan(one, expectation("q-1"), expectation("q-2"))
+    works = [Work(await hold_delivery(one), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in (1, 2)]
     hands = FreeHands(planner=9), FreeHands(planner=9)
     for store, free in zip(both, hands, strict=True):
         store.deliver(free, LEASE)
@@ -187,11 +190,11 @@ async def test_a_reader_by_cursor_misses_no_late_commit(both: Pair) -> None:
 
 
 async def test_a_process_started_beside_others_takes_nothing_from_them(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
-        (held,) = await claimed(one)
-        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
-            assert await claimed(other) == []
+        (held,) = await claim_all(one)
+        async with open_store(PostgresStore(url, ALL_FEATURES)) as other:
+            assert await claim_all(other) == []
             await other.registry.leave(["worker"])
             assert [row.live for row in await one.registry.agents(NOW)] == [True], "the other has an instance of it"
         await one.queue.commit(Work(held, Ack(), ()), NOW)
@@ -202,38 +205,38 @@ async def test_a_lost_connection_is_a_pause(both: Pair, url: str) -> None:
     await in_line(one, "e-1")
     cut(url)
     await one.queue.arrive([event("e-2")], NOW)
-    assert [found.event.id for found in await claimed(other)] == ["e-1", "e-2"]
+    assert [found.event.id for found in await claim_all(other)] == ["e-1", "e-2"]
     assert await one.plans.plan("none") is None
     await do(one, Publish(event("e-3", "nobody.asked")))
     assert await other.events.event("e-3") is not None
 
 
 async def test_a_process_started_beside_a_disconnected_one_takes_nothing_from_it(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
-        (held,) = await claimed(one)
+        (held,) = await claim_all(one)
         cut(url)
-        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
-            assert await claimed(other) == []
+        async with open_store(PostgresStore(url, ALL_FEATURES)) as other:
+            assert await claim_all(other) == []
             assert await one.queue.renew([held], NOW + 2 * LEASE) == [held]
             await one.queue.commit(Work(held, Ack(), ()), NOW)
-            assert await claimed(other, now=NOW + 2 * LEASE) == []
+            assert await claim_all(other, now=NOW + 2 * LEASE) == []
 
 
 async def test_deliveries_of_a_process_not_seen_for_a_while_are_free(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES, absence=timedelta(milliseconds=50))) as living:
+    async with open_store(PostgresStore(url, ALL_FEATURES, absence=timedelta(milliseconds=50))) as living:
         freed = asyncio.Event()
         living.notify(lambda is_leaving: None, lambda arrival: freed.set())
         await in_line(living, "e-1", "e-2", "e-3")
         (lent,) = await living.part(LEASES).lend("worker", NOW, LEASE, 1)
-        (held,) = await claimed(living, limit=1)
-        assert await claimed(living, limit=1)
+        (held,) = await claim_all(living, limit=1)
+        assert await claim_all(living, limit=1)
         with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
             connection.execute("UPDATE soorma.inbox SET holder = 1 WHERE event_seq = 3")
         freed.clear()
         async with asyncio.timeout(20):
             await freed.wait()
-        (again,) = await claimed(living)
+        (again,) = await claim_all(living)
         assert (again.event.id, again.attempt) == ("e-3", 2)
         assert await living.queue.renew([lent, held], NOW + LEASE) == [lent, held]
 
@@ -249,7 +252,7 @@ async def test_deliveries_of_a_dead_process_are_handled_though_nothing_else_happ
     async def work(request: InvocationContext, context: PlatformContext) -> None:
         handled.set()
 
-    async with opened(PostgresStore(url, ALL_FEATURES)) as dead:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as dead:
         await in_line(dead, "e-1")
         assert await dead.queue.claim("worker", SystemClock().now(), timedelta(hours=1), 1)
         async with Platform(url) as living:
@@ -261,10 +264,13 @@ async def test_deliveries_of_a_dead_process_are_handled_though_nothing_else_happ
 
 
 async def test_a_delivery_of_a_dead_process_is_claimed_again_after_its_lease(url: str) -> None:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         await in_line(one, "e-1")
-        assert await claimed(one)
-        (again,) = await claimed(other, now=NOW + LEASE)
+        assert await claim_all(one)
+        (again,) = await claim_all(other, now=NOW + LEASE)
         assert (again.event.id, again.attempt) == ("e-1", 2)
 
 

@@ -10,16 +10,16 @@ from postgres_server import LEAVE, Server
 from store_kit import (
     NOW,
     answer,
-    claimed,
+    claim_all,
     do,
     end,
     expectation,
     fact,
     later,
-    opened,
+    open_store,
     plan,
     reply,
-    running,
+    save_running_plan,
     state_of,
     step,
     wait,
@@ -52,7 +52,10 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def both(url: str) -> AsyncIterator[Pair]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
+    async with (
+        open_store(PostgresStore(url, ALL_FEATURES)) as one,
+        open_store(PostgresStore(url, ALL_FEATURES)) as other,
+    ):
         yield one, other
 
 
@@ -66,7 +69,7 @@ def place_in(url: str) -> int:
 
 async def begun(store: PostgresStore) -> None:
     """A plan with a step of this process, a request, a wait and a value."""
-    await running(store, expectation("q-1"), wait("w-1"))
+    await save_running_plan(store, expectation("q-1"), wait("w-1"))
     await do(store, AppendStep(step(0)), SaveValue(*AT, 1))
 
 
@@ -143,7 +146,7 @@ async def test_a_state_is_taken_from_hand_again_once_it_was_read(both: Pair) -> 
 
 async def test_a_reply_that_came_by_another_process_is_met_in_hand(both: Pair) -> None:
     one, other = both
-    await running(one, expectation("q-1"), expectation("q-2"))
+    await save_running_plan(one, expectation("q-1"), expectation("q-2"))
     await other.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
     for number in (1, 2):
         state = await state_of(one, event_id=f"r-{number}")
@@ -152,7 +155,7 @@ async def test_a_reply_that_came_by_another_process_is_met_in_hand(both: Pair) -
 
 async def test_a_reply_that_takes_the_place_of_another_is_read(both: Pair) -> None:
     one, other = both
-    await running(one, expectation("q-0"))
+    await save_running_plan(one, expectation("q-0"))
     await one.queue.arrive([reply("r-0", "q-0")], NOW)
     assert [*(await state_of(one, event_id="r-0")).met] == ["r-0"]
     await replace_reply(other)
@@ -187,9 +190,9 @@ async def test_a_plan_begun_again_after_its_erasure_is_no_earlier_one(both: Pair
 
 async def test_the_end_of_a_handling_moves_no_place(both: Pair, url: str) -> None:
     one, _ = both
-    await running(one, expectation("q-1"))
+    await save_running_plan(one, expectation("q-1"))
     await one.queue.arrive([reply("r-1", "q-1")], NOW)
-    (delivery,) = await claimed(one, "planner")
+    (delivery,) = await claim_all(one, "planner")
     place = place_in(url)
     await end(one, delivery)
     assert place_in(url) == place

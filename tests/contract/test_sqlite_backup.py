@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
+from store_kit import NOW, claim_all, do, in_hand, open_store, plan, save_running_plan, step
 
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -38,8 +38,8 @@ except ConfigError as error:
 @pytest.fixture
 async def source(tmp_path: Path) -> Path:
     """A store closed by its owner."""
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
-        await running(store)
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        await save_running_plan(store)
     return tmp_path / "store.db"
 
 
@@ -70,14 +70,14 @@ def test_a_backup_is_the_store_again_and_only_its_user_can_read_it(source: Path,
 
 
 async def test_a_backup_holds_the_rows_of_the_log_and_its_leases_are_void(tmp_path: Path, place: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
-        await running(store)
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        await save_running_plan(store)
         (held,) = await in_hand(store, "e-1")
         assert (tmp_path / "store.db-wal").stat().st_size > 0
         back_up(tmp_path / "store.db", place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES)) as copy:
+    async with open_store(SqliteStore(place / "copy.db", ALL_FEATURES)) as copy:
         assert await copy.plans.plan("plan-1") == plan()
-        (again,) = await claimed(copy)
+        (again,) = await claim_all(copy)
         assert (again.event.id, again.attempt) == (held.event.id, 2)
 
 
@@ -130,8 +130,8 @@ async def test_an_existing_file_is_replaced_only_on_request(source: Path, place:
 
 
 async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path) -> None:
-    async with opened(SqliteStore(place / "other.db", ALL_FEATURES)) as other:
-        await running(other)
+    async with open_store(SqliteStore(place / "other.db", ALL_FEATURES)) as other:
+        await save_running_plan(other)
         with pytest.raises(ConfigError, match="in use"):
             back_up(source, place / "other.db", replace=True)
         assert await other.plans.plan("plan-1") == plan()
@@ -155,7 +155,7 @@ def test_a_log_left_behind_at_the_place_of_a_backup_is_a_refusal(source: Path, p
 
 async def test_a_reader_of_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
     back_up(source, place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES, read_only=True)):
+    async with open_store(SqliteStore(place / "copy.db", ALL_FEATURES, read_only=True)):
         pass
     assert len(names(place)) > 1
     back_up(source, place / "copy.db", replace=True)

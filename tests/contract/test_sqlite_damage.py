@@ -12,7 +12,7 @@ from store_kit import (
     FreeHands,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     drain,
     end,
@@ -24,12 +24,12 @@ from store_kit import (
     in_hand,
     in_line,
     later,
-    opened,
+    let_replies_arrive,
+    open_store,
     plan,
     redrive,
-    replied,
     reply,
-    running,
+    save_running_plan,
     settle,
     step,
     unsent_ids,
@@ -61,7 +61,7 @@ DAMAGES = {
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as made:
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as made:
         yield made
 
 
@@ -77,9 +77,9 @@ async def test_a_claim_passes_over_unreadable_events_and_takes_the_rest(
     await store.queue.arrive([event("b", tenant="one"), event("c")], NOW)
     await damage(store, "b", expression)
     with caplog.at_level(logging.WARNING):
-        assert [d.event.id for d in await claimed(store, limit=3)] == ["a", "c"]
+        assert [d.event.id for d in await claim_all(store, limit=3)] == ["a", "c"]
     assert "event_unreadable agent=worker" in caplog.text
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     (row,) = await store.part(LETTERS).dead_letters("one", 9)
     (why,) = row.event.data.values()
     assert (row.agent, row.attempts, row.at, row.reason) == ("worker", 0, NOW, f"unreadable: {why}")
@@ -89,7 +89,7 @@ async def test_a_claim_passes_over_unreadable_events_and_takes_the_rest(
 
 
 async def test_deliveries_behind_any_number_of_unreadable_ones_move_up(store: SqliteStore) -> None:
-    await replied(store, *range(6))
+    await let_replies_arrive(store, *range(6))
     for n in (0, 1, 2, 4):
         await damage(store, f"r-{n}")
     assert await drain(store) == ["r-3", "r-5"]
@@ -98,12 +98,12 @@ async def test_deliveries_behind_any_number_of_unreadable_ones_move_up(store: Sq
 async def test_an_event_of_a_later_version_can_be_redriven_once_it_can_be_read(store: SqliteStore) -> None:
     await in_line(store, "a")
     await damage(store, "a", "json_set(body, '$.specversion', '2.0')")
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     (row,) = await store.part(LETTERS).dead_letters(None, 9)
     assert row.unreadable == row.reason and row.reason.startswith("unreadable: specversion")
     await damage(store, "a", "json_set(body, '$.specversion', '1.0')")
     assert await redrive(store, row.seq)
-    assert [d.event.id for d in await claimed(store)] == ["a"]
+    assert [d.event.id for d in await claim_all(store)] == ["a"]
 
 
 async def test_the_outbox_keeps_the_unreadable_as_a_letter_and_sends_it_when_it_can_be_read(
@@ -162,7 +162,7 @@ async def test_an_unreadable_early_event_does_not_keep_a_wait_from_opening(store
 async def test_an_unreadable_timer_holds_up_no_other_and_its_guarded_wait_expires(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await running(store, expectation("q-1"))
+    await save_running_plan(store, expectation("q-1"))
     await do(
         store,
         Schedule("t-1", later(1), event("lost"), guards="q-1"),
@@ -196,7 +196,7 @@ async def test_a_redriven_letter_stays_started_and_forgets_its_crashes(store: Sq
     await store.database.write(lambda db: db.execute("UPDATE inbox SET started = 1, crashes = 3"))
     await end(store, delivery, DeadLetter("no"))
     await redrive(store, delivery.seq)
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert again.started
     assert await store.database.write(lambda db: db.execute("SELECT crashes FROM inbox").fetchone()) == (0,)
 
@@ -229,9 +229,9 @@ WORKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
 
 async def fill(path: Path) -> None:
     """Make a file with something in every table."""
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         await store.registry.register([awaiting_payment()], NOW)
-        await running(store, expectation("q-1"), wait("w-1"))
+        await save_running_plan(store, expectation("q-1"), wait("w-1"))
         (delivery, *_) = await in_hand(store, *"abcdefgh")
         await end(store, delivery, DeadLetter("no"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="w-1"), AppendStep(step(1)))
@@ -291,7 +291,7 @@ async def test_an_event_unable_to_arrive_is_set_aside_alone_and_its_requester_ge
     await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{}'"))
     store.deliver(FreeHands(), LEASE)
     await store.queue.send([event("e-0", "given")], None, NOW)
-    (giver,) = await claimed(store, "giver")
+    (giver,) = await claim_all(store, "giver")
     # An event for a check at its hand-over, by the asking plan.
     bad = event("q-1", correlation_id="q-1", plan_id="plan-1").model_copy(update={"unchecked": True})
     expected = expectation(
@@ -299,8 +299,8 @@ async def test_an_event_unable_to_arrive_is_set_aside_alone_and_its_requester_ge
     )
     effects = (Expect(expected), Publish(event("e-1")), Publish(bad), Publish(event("e-2")))
     arrival = await store.queue.commit(Work(giver, Ack(), effects), NOW)
-    assert [delivery.event.id for delivery in await claimed(store)] == ["e-1", "e-2"]
-    assert await claimed(store, "giver", now=NOW + LEASE) == [], "their publisher has ended"
+    assert [delivery.event.id for delivery in await claim_all(store)] == ["e-1", "e-2"]
+    assert await claim_all(store, "giver", now=NOW + LEASE) == [], "their publisher has ended"
     (letter,) = await store.part(LETTERS).dead_letters(None, 9)
     assert (letter.event.id, letter.agent) == ("q-1", NOBODY)
     assert letter.reason.startswith("cannot_arrive: config:")
@@ -309,13 +309,13 @@ async def test_an_event_unable_to_arrive_is_set_aside_alone_and_its_requester_ge
 
 
 async def test_a_delivery_behind_an_unreadable_one_moves_up(store: SqliteStore) -> None:
-    await running(store, *(expectation(f"q-{n}") for n in range(3)))
+    await save_running_plan(store, *(expectation(f"q-{n}") for n in range(3)))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(3)], NOW)
     await damage(store, "r-1")
-    (first,) = await claimed(store, "planner")
+    (first,) = await claim_all(store, "planner")
     store.deliver(FreeHands(planner=9), LEASE)
     await end(store, first)
-    assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-2"]
+    assert [delivery.event.id for delivery in await claim_all(store, "planner")] == ["r-2"]
 
 
 async def test_an_unreadable_plan_reserves_nothing_and_holds_up_no_other(store: SqliteStore) -> None:
@@ -325,4 +325,4 @@ async def test_an_unreadable_plan_reserves_nothing_and_holds_up_no_other(store: 
         await do(store, SavePlan(begun, None), Expect(expectation(f"q-{n}", plan_id=f"plan-{n}")))
     await store.database.write(lambda db: db.execute("UPDATE plan SET next_call = '{' WHERE plan_id = 'plan-1'"))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (1, 2)], NOW)
-    assert [one.hold for one in await claimed(store, "planner")] == [None, call]
+    assert [one.hold for one in await claim_all(store, "planner")] == [None, call]

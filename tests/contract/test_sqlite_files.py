@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from store_kit import NOW, answer, do, event, gate, in_hand, later, opened, plan, running, unsent_ids
+from store_kit import NOW, answer, do, event, gate, in_hand, later, open_store, plan, save_running_plan, unsent_ids
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file import files
@@ -28,7 +28,7 @@ async def refusal_of(path: Path, *, read_only: bool = False) -> SoormaError:
 
 @asynccontextmanager
 async def filled_store(path: Path) -> AsyncGenerator[SqliteStore]:
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
         yield store
 
@@ -147,7 +147,7 @@ async def test_a_reader_needs_a_store(tmp_path: Path) -> None:
 async def test_a_reader_sees_the_owners_commits_writes_nothing_and_frees_no_lease(tmp_path: Path) -> None:
     reader = SqliteStore(tmp_path / "store.db", ALL_FEATURES, read_only=True)
     async with filled_store(tmp_path / "store.db") as owner:
-        await running(owner, gate("g-1"), plan_id="plan-2")
+        await save_running_plan(owner, gate("g-1"), plan_id="plan-2")
         (held,) = await in_hand(owner, "e-1")
         await reader.open(NOW)
         await owner.queue.send([event("e-2")], None, NOW)
@@ -172,11 +172,11 @@ async def test_the_store_of_a_killed_owner_can_be_read_and_taken_over(tmp_path: 
         for suffix in ("", "-wal"):  # a kill leaves a file, and a log not yet copied into it
             shutil.copyfile(tmp_path / f"live.db{suffix}", tmp_path / f"left.db{suffix}")
     for read_only in (True, False):
-        async with opened(SqliteStore(tmp_path / "left.db", ALL_FEATURES, read_only=read_only)) as store:
+        async with open_store(SqliteStore(tmp_path / "left.db", ALL_FEATURES, read_only=read_only)) as store:
             assert await store.plans.plan("plan-1") == plan()
 
 
 async def test_memory_is_a_store_of_its_own() -> None:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as one, opened(SqliteStore(None, ALL_FEATURES)) as two:
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as one, open_store(SqliteStore(None, ALL_FEATURES)) as two:
         await do(one, SavePlan(plan(), None))
         assert await two.plans.plan("plan-1") is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import places
 import pytest
-from store_kit import NOW, event, opened
+from store_kit import NOW, event, open_store
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -26,7 +26,7 @@ async def leave_store(folder: Path, sent: int = SENT) -> Path:
     """Return a store as a kill leaves it: its log holds one transaction for each event."""
     store, left = SqliteStore(folder / "store.db", ALL_FEATURES), folder / "left"
     left.mkdir()
-    async with opened(store):
+    async with open_store(store):
         # Earlier writes are in the file.
         store.database.writer.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for number in range(sent):
@@ -47,7 +47,7 @@ def flip(log: bytes, at: int, count: int = 8) -> bytes:
 
 
 async def stored_events(path: Path) -> list[str]:
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         return [row.event.id for row in await store.events.events()]
 
 
@@ -110,7 +110,7 @@ async def test_a_torn_tail_is_legal(tmp_path: Path, name: str) -> None:
 async def test_frames_of_an_earlier_round_of_the_log_are_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     (tmp_path / "left").mkdir()
-    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(path, ALL_FEATURES)) as store:
         for number in range(2 * SENT):
             await store.queue.send([event(f"e-{number}")], None, NOW)
             if number == SENT:
@@ -144,5 +144,5 @@ async def test_every_file_of_a_store_is_its_users_alone_under_any_umask(tmp_path
 async def test_a_file_shared_on_purpose_stays_shared(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch(0o640)
-    async with opened(SqliteStore(path, ALL_FEATURES)):
+    async with open_store(SqliteStore(path, ALL_FEATURES)):
         assert {*modes_in(tmp_path).values()} == {0o640}

@@ -30,12 +30,12 @@ import test_store_untaken
 import test_store_values
 import test_store_waits
 from msgspec.structs import replace
-from sqlite_kit import Effort, explained, scans, traced
+from sqlite_kit import Effort, explain_plan, scans, trace_statements
 from store_kit import (
     NOW,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     end,
     entry,
@@ -44,10 +44,10 @@ from store_kit import (
     fact,
     find,
     later,
-    opened,
+    open_store,
     plan,
     reply,
-    running,
+    save_running_plan,
     settle,
     wait,
 )
@@ -106,8 +106,8 @@ def statements() -> list[str]:
     seen: set[str] = set()
 
     async def run(test: Callable[[Store], Awaitable[None]]) -> None:
-        async with opened(SqliteStore(None, ALL_FEATURES)) as store:
-            with traced(store) as told:
+        async with open_store(SqliteStore(None, ALL_FEATURES)) as store:
+            with trace_statements(store) as told:
                 await test(store)
             seen.update(told)
 
@@ -119,7 +119,7 @@ def statements() -> list[str]:
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as made:  # reads go over the traced connection too
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as made:  # reads go over the traced connection too
         yield made
 
 
@@ -140,18 +140,18 @@ async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements
         "FROM step WHERE plan_id",
         "FROM sub_task WHERE agent",
     ):
-        plans = [await explained(store, sql) for sql in statements if part in sql]
+        plans = [await explain_plan(store, sql) for sql in statements if part in sql]
         assert plans
         assert [plan for plan in plans if "USE TEMP B-TREE FOR ORDER BY" in plan] == []
 
 
 async def test_this_check_would_see_a_scan(store: SqliteStore) -> None:
-    assert await explained(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
+    assert await explain_plan(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
 
 
 async def test_the_registry_is_read_once_until_it_changes(store: SqliteStore) -> None:
     async def look() -> list[str]:
-        with traced(store) as told:
+        with trace_statements(store) as told:
             await store.registry.live_events("default", NOW)
             await store.registry.all_events("default")
             await store.registry.definitions("default", "work.asked")
@@ -178,11 +178,11 @@ async def test_a_claim_costs_the_same_at_any_size_of_the_store(store: SqliteStor
     await store.registry.register([agent("worker", "work.asked")], NOW)
     await store.queue.arrive([event(f"e-{n}") for n in range(20)], NOW)
     few = Effort(store)
-    for delivery in await claimed(store, limit=10):
+    for delivery in await claim_all(store, limit=10):
         await end(store, delivery)
     await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
     many = Effort(store)
-    for delivery in await claimed(store, limit=10):
+    for delivery in await claim_all(store, limit=10):
         await end(store, delivery)
     await store.queue.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
@@ -193,7 +193,7 @@ async def test_a_reply_costs_the_same_after_any_number_of_earlier_requests(store
 
     async def come(first: int) -> int:
         ids = [f"e-{n}" for n in range(first, first + 10)]
-        await running(store, *map(expectation, ids), plan_id=f"plan-{first}")
+        await save_running_plan(store, *map(expectation, ids), plan_id=f"plan-{first}")
         await store.queue.arrive([event(id) for id in ids], NOW)
         replies = [reply(f"r-{id}", id, source="worker") for id in ids]
         effort = Effort(store)
@@ -229,7 +229,7 @@ MANY_PARTS = """
 async def test_ended_waits_timers_and_deliveries_leave_no_row_to_search_through(store: SqliteStore) -> None:
     await store.registry.register([awaiting_payment()], NOW)
     await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
-    await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
+    await save_running_plan(store, wait("w-1"), wait("w-2"), expectation("q-1"))
     told = [event(name, "told", EventTopic.BUSINESS_FACTS) for name in "xy"]
     await do(store, Schedule("t-1", later(9), told[0], guards="w-2"), Schedule("t-2", later(9), told[1]))
     await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
@@ -272,7 +272,7 @@ async def test_the_questions_of_a_tree_cost_the_same_beside_any_number_of_others
             assert len(await store.plans.questions_beginning("default", "min", 9)) == 1
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
     assert await look() <= 2 * few + 5
@@ -313,7 +313,7 @@ async def test_a_list_of_questions_costs_its_own_length_beside_any_number_of_oth
             assert await store.plans.count_held("default", "ann", 5) == 0
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(HELD))
     assert await look() <= 2 * few + 5
@@ -350,7 +350,7 @@ async def test_the_lists_of_one_user_cost_the_same_beside_any_rows_of_others(sto
 
     asked = wait("mine")
     assert asked.ask is not None
-    await running(store, replace(asked, user_id="ben", ask=replace(asked.ask, approvers=("cfo",))))
+    await save_running_plan(store, replace(asked, user_id="ben", ask=replace(asked.ask, approvers=("cfo",))))
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_PLANS))
     await store.database.write(lambda db: db.execute(MANY_SESSIONS))
@@ -368,7 +368,7 @@ async def test_a_page_of_plans_costs_the_same_beside_any_number_of_plans(store: 
             assert len(await store.part(PLAN_LISTS).first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
         return effort.hundreds
 
-    await running(store, wait("mine"))
+    await save_running_plan(store, wait("mine"))
     few = await look()
     many = MANY_PLANS.replace("user_id)", "user_id, limits)").replace("'ben' FROM", "'ben', limits FROM")
     await store.database.write(lambda db: db.execute(many))
@@ -390,17 +390,17 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
     )
     effort = Effort(store)
     for expected in (100001, 100002, 100003):
-        (delivery,) = await claimed(store)
+        (delivery,) = await claim_all(store)
         assert delivery.seq == expected
         await end(store, delivery)
     assert effort.hundreds < 50
 
 
 async def test_open_questions_are_counted_by_a_covering_index(store: SqliteStore) -> None:
-    with traced(store) as seen:
+    with trace_statements(store) as seen:
         await store.database.read(lambda db: tenant_stats.tenant_stats(db, "default", NOW, 5_000))
     (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
-    looks = [line for line in await explained(store, counting) if "expectation" in line]
+    looks = [line for line in await explain_plan(store, counting) if "expectation" in line]
     assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3
 
 

@@ -13,19 +13,19 @@ from prune_kit import (
     ALL,
     BEFORE,
     LONG_AGO,
-    begun,
-    carried,
+    begin_plan,
+    carry_all,
     close,
-    dated,
-    ended,
-    handled,
+    handle_next,
     in_tree,
+    make_ended_plan,
     of_plan,
     prune,
-    registered,
+    register_agents,
+    with_time,
 )
-from sqlite_kit import Effort, explained, scans, traced
-from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
+from sqlite_kit import Effort, explain_plan, scans, trace_statements
+from store_kit import HAND, NOW, claim_all, do, end, event, expectation, fact, later, open_store, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
@@ -43,41 +43,43 @@ LASTING = {"agent", "definition", "taking", "sqlite_sequence"}
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None, ALL_FEATURES)) as made:
-        await registered(made)
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as made:
+        await register_agents(made)
         yield made
 
 
 async def everything(store: SqliteStore) -> None:
     """Make an old row in every table of plans or events."""
-    made = await ended(store, "a")
+    made = await make_ended_plan(store, "a")
     await store.plans.cancel((await claimed_goal(store)), "no", NOW)
     await do(store, Expect(of_plan(wait("w", keys=("a", "b")), made)), now=LONG_AGO)
     await close(store, "w")
-    early = dated(fact("early", {"order_id": "o-1"}))
+    early = with_time(fact("early", {"order_id": "o-1"}))
     await store.queue.arrive([early, in_tree(fact("early-2", {"order_id": "o-2"}), made)], LONG_AGO)
     await store.queue.arrive([in_tree(reply("late", "ask-a"), made)], LONG_AGO)
     asked = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, deadline=LONG_AGO)
-    await store.queue.send([dated(event("q-1", correlation_id="q-1"))], replace(asked, opened_at=LONG_AGO), LONG_AGO)
-    await carried(store)
-    await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
-    await carried(store)
+    await store.queue.send(
+        [with_time(event("q-1", correlation_id="q-1"))], replace(asked, opened_at=LONG_AGO), LONG_AGO
+    )
+    await carry_all(store)
+    await handle_next(store, "worker", Publish(with_time(reply("r-1", "q-1"))))
+    await carry_all(store)
     vain = replace(asked, id="q-2", opened_at=LONG_AGO)
-    await store.queue.send([dated(event("q-2", "untaken", correlation_id="q-2"))], vain, LONG_AGO)
-    await carried(store)
+    await store.queue.send([with_time(event("q-2", "untaken", correlation_id="q-2"))], vain, LONG_AGO)
+    await carry_all(store)
     await store.queue.sweep(NOW)
 
 
 async def claimed_goal(store: SqliteStore) -> str:
     """Make a plan cancelled before its begin, then begun and ended; return its id."""
-    await store.queue.arrive([dated(event("goal-c", "goal.given"))], LONG_AGO)
-    (delivery,) = await claimed(store, "planner", now=LONG_AGO)
+    await store.queue.arrive([with_time(event("goal-c", "goal.given"))], LONG_AGO)
+    (delivery,) = await claim_all(store, "planner", now=LONG_AGO)
     await store.plans.cancel(delivery.owner, "no", LONG_AGO)
     over = plan(delivery.owner, status=PlanStatus.CANCELLED, cancel_requested="no", updated_at=LONG_AGO)
     await do(store, SavePlan(replace(over, goal_id="goal-c"), None), now=LONG_AGO)
     await end(store, delivery, now=LONG_AGO)
-    await carried(store)
-    await handled(store, "planner")
+    await carry_all(store)
+    await handle_next(store, "planner")
     return delivery.owner
 
 
@@ -105,7 +107,7 @@ async def test_pruned_plans_leave_no_row_in_any_table(store: SqliteStore) -> Non
 
 
 async def test_a_delivery_in_doubt_keeps_its_tree(store: SqliteStore) -> None:
-    made = await ended(store, "a")
+    made = await make_ended_plan(store, "a")
     await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     await store.database.write(lambda db: db.execute("UPDATE inbox SET state = 'in_doubt' WHERE state = 'queued'"))
     assert await prune(store) == Pruned(kept=1)
@@ -113,11 +115,11 @@ async def test_a_delivery_in_doubt_keeps_its_tree(store: SqliteStore) -> None:
 
 async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteStore) -> None:
     await everything(store)
-    big = await begun(store, "big")
+    big = await begin_plan(store, "big")
     for n in range(9):
         await store.queue.arrive([in_tree(event(f"fact-{n}", "told", EventTopic.BUSINESS_FACTS), big)], LONG_AGO)
     await do(store, SavePlan(replace(big, status=PlanStatus.FAILED, version=1), 0), now=LONG_AGO)
-    with traced(store) as seen:
+    with trace_statements(store) as seen:
         await prune(store, dry_run=True)
         assert (await prune(store, limit=5)).plans == 3
     statements = [sql for sql in seen if sql.lstrip().startswith(("SELECT", "DELETE"))]
@@ -125,7 +127,7 @@ async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteSt
     assert await scans(store, statements) == set()
     walks = [sql for sql in statements if "LIMIT 5" in sql and "ORDER BY" in sql]
     assert len(walks) >= 3
-    assert [sql for sql in walks if any("ORDER BY" in line for line in await explained(store, sql))] == []
+    assert [sql for sql in walks if any("ORDER BY" in line for line in await explain_plan(store, sql))] == []
 
 
 MANY = 20_000
@@ -144,13 +146,13 @@ CROWD = (
 
 async def test_a_prune_costs_its_removals_beside_any_number_of_staying_rows(store: SqliteStore) -> None:
     for n in range(10):
-        await ended(store, f"first-{n}")
+        await make_ended_plan(store, f"first-{n}")
     few = Effort(store)
     assert (await prune(store, limit=50)).plans == 10
     store.database.writer.connection.set_progress_handler(None, 0)
     await store.database.write(crowd)
     for n in range(10):
-        await ended(store, f"second-{n}")
+        await make_ended_plan(store, f"second-{n}")
     many = Effort(store)
     assert (await prune(store, limit=50)).plans == 10
     assert many.hundreds <= 2 * few.hundreds + 20
@@ -167,14 +169,14 @@ def changed(at: datetime) -> str:
 
 @pytest.fixture
 async def in_a_file(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as made:
-        await registered(made)
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as made:
+        await register_agents(made)
         yield made
 
 
 async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     for n in range(20):
-        await ended(in_a_file, f"{n}")
+        await make_ended_plan(in_a_file, f"{n}")
     order: list[str] = []
 
     async def pruning() -> None:
@@ -200,7 +202,7 @@ async def test_freed_room_is_used_again(in_a_file: SqliteStore) -> None:
     sizes: list[int] = []
     for time in range(4):
         for n in range(20):
-            await ended(in_a_file, f"{time}-{n}")
+            await make_ended_plan(in_a_file, f"{time}-{n}")
         assert (await prune(in_a_file)).plans == 20
         sizes.append(await in_a_file.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
     assert sizes[-1] <= sizes[0] * 1.5, "three times as much would be needed without"
@@ -209,7 +211,7 @@ async def test_freed_room_is_used_again(in_a_file: SqliteStore) -> None:
 @pytest.mark.parametrize("microseconds", [0, 1000, 999000, 120])
 async def test_the_index_orders_moments_and_not_their_spelling(store: SqliteStore, microseconds: int) -> None:
     at = BEFORE.replace(microsecond=microseconds)
-    made = await begun(store, "a", at=at, status=PlanStatus.COMPLETED)
+    made = await begin_plan(store, "a", at=at, status=PlanStatus.COMPLETED)
     assert (await prune(store, before=at)).plans == 0
     assert (await prune(store, before=at.replace(microsecond=0) + (later(1) - NOW))).plans == 1
     assert await store.plans.plan(made.plan_id) is None
@@ -222,21 +224,23 @@ async def take_task(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
     part = replace(expectation("part"), plan_id=None, agent="worker", task_id=task.task_id, opened_at=LONG_AGO)
     asked = SubTaskInfo("part", "part.requested", "work.done")
     effects = (SaveTask(task, None), SaveSubTask("worker", task.task_id, 0, asked), Expect(part))
-    await handled(store, "worker", *effects)
+    await handle_next(store, "worker", *effects)
     return task
 
 
 @pytest.mark.parametrize("in_a_plan", [False, True])
 async def test_an_open_task_stays_and_goes_after_its_end(store: SqliteStore, in_a_plan: bool) -> None:
-    request = dated(event("asked"))
+    request = with_time(event("asked"))
     if in_a_plan:
-        request = in_tree(request, await ended(store, "a"))
+        request = in_tree(request, await make_ended_plan(store, "a"))
     task = await take_task(store, request)
     await prune(store)
     assert await store.events.event("asked") is not None
     assert await store.plans.task("worker", task.task_id) == task
-    await store.queue.arrive([dated(event("again"))], LONG_AGO)
-    await handled(store, "worker", Close("part", ExpectationStatus.CLOSED, LONG_AGO), EndTask("worker", task.task_id))
+    await store.queue.arrive([with_time(event("again"))], LONG_AGO)
+    await handle_next(
+        store, "worker", Close("part", ExpectationStatus.CLOSED, LONG_AGO), EndTask("worker", task.task_id)
+    )
     await prune(store)
     assert await store.events.event("asked") is None
     left = {table: count for table, count in (await rows(store)).items() if count}

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import pytest
 from msgspec.structs import replace
-from store_kit import do, expectation, find_plan, gate, opened, plan, running, state_of, step
+from store_kit import do, expectation, find_plan, gate, open_store, plan, save_running_plan, state_of, step
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
@@ -22,7 +22,7 @@ from soorma_ai.kernel.sql.tables import plans
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         yield store
 
 
@@ -36,19 +36,19 @@ async def must_be_in_hand(store: SqliteStore) -> None:
 async def test_a_file_changed_by_another_process_meanwhile_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = SqliteStore(path, ALL_FEATURES)
-    async with opened(store):
+    async with open_store(store):
         await do(store, SavePlan(plan(), None))
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("UPDATE plan SET status = 'failed'")
-    async with opened(store):
+    async with open_store(store):
         assert (await find_plan(store)).status is PlanStatus.FAILED
 
 
 async def test_a_store_in_memory_is_empty_after_reopening() -> None:
     store = SqliteStore(None, ALL_FEATURES)
-    async with opened(store):
+    async with open_store(store):
         await do(store, SavePlan(plan(), None))
-    async with opened(store):
+    async with open_store(store):
         assert await store.plans.plan("plan-1") is None
 
 
@@ -82,7 +82,7 @@ async def test_an_expectation_in_hand_shares_nothing_with_its_writer(store: Sqli
     proposal = Proposal(event_type="work.asked", data=asked, digest="d", payload_schema={})
     held = gate("g-1")
     ask: Ask = held.ask  # type: ignore[assignment]
-    await running(store, join, replace(held, ask=replace(ask, proposal=proposal)))
+    await save_running_plan(store, join, replace(held, ask=replace(ask, proposal=proposal)))
     asked["a"] = "changed"
     await must_be_in_hand(store)
 

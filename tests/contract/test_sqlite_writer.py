@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
+from store_kit import NOW, agent, claim_all, do, event, hold_delivery, in_line, open_store, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
 from soorma_ai.adapters.sqlite.file.connection import Connection
@@ -31,7 +31,9 @@ Call = Coroutine[Any, Any, object]
 
 @pytest.fixture(params=["memory", "file"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None if request.param == "memory" else tmp_path / "store.db", ALL_FEATURES)) as made:
+    async with open_store(
+        SqliteStore(None if request.param == "memory" else tmp_path / "store.db", ALL_FEATURES)
+    ) as made:
         yield made
 
 
@@ -77,6 +79,19 @@ async def test_operations_waiting_together_share_one_commit(store: SqliteStore) 
     assert await unsent_ids(store) == [f"e-{n}" for n in range(100)]
 
 
+async def test_a_lone_operation_begins_at_its_call_and_others_share_the_next_commit(tmp_path: Path) -> None:
+    async def send_together(*ids: str) -> int:
+        before = len(commits)
+        await asyncio.gather(*(store.queue.send([event(one)], None, NOW) for one in ids))
+        return len(commits) - before
+
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        commits = count_statements(store, "COMMIT")
+        assert await send_together("alone") == 1
+        assert await send_together("a", "b", "c") == 2, "the first began without the others"
+        assert await send_together("d", "e", "f") == 1, "where several came before, several are waited for"
+
+
 async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) -> None:
     await as_one_group(store, *(store.queue.send([event(f"e-{n}")], None, NOW) for n in range(300)))
     assert await unsent_ids(store) == [f"e-{n}" for n in range(300)]
@@ -84,7 +99,7 @@ async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) 
 
 async def test_a_failing_operation_harms_no_other_of_its_group(store: SqliteStore) -> None:
     await do(store, AppendStep(step(0)))
-    deliveries = [await handed(store) for _ in range(6)]
+    deliveries = [await hold_delivery(store) for _ in range(6)]
     works = [
         Work(delivery, Ack(), (Publish(event(f"out-{n}")), AppendStep(step(0 if n % 2 else n + 1))))
         for n, delivery in enumerate(deliveries)
@@ -170,25 +185,25 @@ async def test_a_full_disk_may_have_room_later(store: SqliteStore) -> None:
 async def test_an_operation_given_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
     await in_line(store, "e-1")
     async with hold_up(store):
-        given_up = asyncio.create_task(claimed(store))
+        given_up = asyncio.create_task(claim_all(store))
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.sleep(0)
     assert given_up.cancelled()
-    assert len(await claimed(store)) == 1
+    assert len(await claim_all(store)) == 1
 
 
 async def test_closing_first_does_all_waiting_operations(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
         await asyncio.sleep(0)
     await asyncio.gather(*asked)
-    async with opened(store):
+    async with open_store(store):
         assert len(await store.queue.unsent(1000)) == 300
 
 
 async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
         async with hold_up(store):
             pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
@@ -198,7 +213,7 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
 
 
 async def test_a_slow_disk_stops_neither_the_loop_nor_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         connection = store.database.writer.connection
         execute, committing, go_on = connection.execute, threading.Event(), threading.Event()
 
@@ -221,7 +236,7 @@ async def test_a_slow_disk_stops_neither_the_loop_nor_readers(tmp_path: Path, mo
 
 
 async def test_a_file_locked_by_another_stops_neither_the_loop_nor_the_store(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         sending = asyncio.create_task(store.queue.send([event("e-1")], None, NOW))
@@ -273,7 +288,7 @@ async def test_listeners_can_be_named_before_a_store_is_opened(tmp_path: Path) -
     store.notify(
         lambda is_leaving: told.append(f"commit, leaving: {is_leaving}"), lambda arrival: told.append("arrival")
     )
-    async with opened(store):
+    async with open_store(store):
         await store.queue.send([event("e-1")], None, NOW)
     assert told == ["commit, leaving: True"], "nothing has arrived: the store does not deliver"
 

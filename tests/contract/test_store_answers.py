@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from store_kit import NOW, answer, do, event, expectation, find, gate, later, plan, running, unsent_ids, wait
+from store_kit import NOW, answer, do, event, expectation, find, gate, later, plan, save_running_plan, unsent_ids, wait
 
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.effects import SavePlan, Schedule
@@ -18,7 +18,7 @@ ANN = Person(user_id="ann")
 
 @pytest.mark.parametrize("asked", [wait("a-1"), gate("a-1")], ids=["wait", "gate"])
 async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: Store, asked: Expectation) -> None:
-    await running(store, asked)
+    await save_running_plan(store, asked)
     await do(store, Schedule("t-1", later(3600), event("expiry"), guards="a-1"))
     given = answer("act-1")
     assert await take_answer(store, "a-1", given, ANN, later(5)) == "accepted"
@@ -37,7 +37,7 @@ async def test_of_several_people_at_once_one_counts(store: Store, count: int) ->
 
 
 async def answered_at_once(store: Store, count: int) -> None:
-    await running(store, gate("a-1"))
+    await save_running_plan(store, gate("a-1"))
     decisions = (AnswerDecision.APPROVE, AnswerDecision.REJECT)
     crowd = [answer(f"act-{n}", decisions[n % 2], user=f"user-{n}") for n in range(count)]
     outcomes = await asyncio.gather(
@@ -49,7 +49,7 @@ async def answered_at_once(store: Store, count: int) -> None:
 
 
 async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) -> None:
-    await running(store, *(gate(f"a-{n}") for n in range(10)))
+    await save_running_plan(store, *(gate(f"a-{n}") for n in range(10)))
     await do(store, *(Schedule(f"t-{n}", NOW, event(f"x-{n}"), guards=f"a-{n}") for n in range(10)))
     results = await asyncio.gather(
         *(take_answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
@@ -69,7 +69,7 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     ids=["unknown", "another tenant", "no question", "a prefix"],
 )
 async def test_an_id_without_a_question_to_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
-    await running(store, gate("a-1"), expectation("q-1"))
+    await save_running_plan(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
         await take_answer(store, wait_id, answer("act-1"), person, NOW)
 

@@ -1,7 +1,7 @@
 """A plan between the arrival of its goal and its first row."""
 
 import pytest
-from store_kit import NOW, claimed, do, end, event, plan, planner
+from store_kit import NOW, claim_all, do, end, event, plan, planner
 
 from soorma_ai.errors import NotFound, VersionConflict
 from soorma_ai.kernel.domain.effects import SavePlan
@@ -19,7 +19,7 @@ async def test_an_arrived_goal_has_a_planner_and_is_pending_until_it_is_handled(
     assert found is not None
     assert (found[0], found[1].id) == ("planner", "goal-1")
     assert await store.queue.count_pending("planner", PLAN_ID) == 1
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     assert await store.queue.count_pending("planner", PLAN_ID) == 1
     await end(store, delivery)
     assert await store.queue.count_pending("planner", PLAN_ID) == 0

@@ -9,12 +9,12 @@ from store_kit import (
     LEASE,
     NOW,
     FreeHands,
-    claimed,
+    claim_all,
     do,
     entry,
     event,
     expectation,
-    handed,
+    hold_delivery,
     plan,
     reply,
     reserve,
@@ -138,12 +138,12 @@ async def test_a_lease_of_a_plans_delivery_reserves_its_next_call(store: Store) 
 async def test_a_later_claim_and_the_next_in_line_reserve_the_next_call_too(store: Store) -> None:
     await save_waiting_plan(store)
     await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
-    (first,) = await claimed(store, "planner")
+    (first,) = await claim_all(store, "planner")
     assert first.hold == CALL
     nothing = replace(CALL, llm_calls=0, tokens=0, cost_usd=0)
     await store.queue.commit(Work(first, Ack(), (), (Settlement(CALL, nothing),)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent()
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     assert (second.event.id, second.hold) == ("r-2", CALL)
 
 
@@ -153,7 +153,7 @@ async def test_a_later_claim_and_the_next_in_line_reserve_the_next_call_too(stor
 async def test_a_hold_without_ample_room_is_none_and_no_error(store: Store, limits: Limits) -> None:
     await save_waiting_plan(store, limits=limits)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     assert delivery.hold is None
     assert await store.plans.read_spent("plan-1") == Spent()
 
@@ -161,12 +161,12 @@ async def test_a_hold_without_ample_room_is_none_and_no_error(store: Store, limi
 async def test_a_released_delivery_reserves_nothing_and_a_lost_ones_reservation_stays(store: Store) -> None:
     await save_waiting_plan(store)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     await store.queue.release([delivery])
     await store.queue.release([delivery])
     assert await store.plans.read_spent("plan-1") == Spent()
-    (gone,) = await claimed(store, "planner")
-    (again,) = await claimed(store, "planner", now=NOW + LEASE)
+    (gone,) = await claim_all(store, "planner")
+    (again,) = await claim_all(store, "planner", now=NOW + LEASE)
     assert (gone.hold, again.attempt, again.hold) == (CALL, 2, None)
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
@@ -174,7 +174,7 @@ async def test_a_released_delivery_reserves_nothing_and_a_lost_ones_reservation_
 async def test_an_ended_plan_reserves_nothing(store: Store) -> None:
     await save_waiting_plan(store, status=PlanStatus.COMPLETED)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    assert [delivery.hold for delivery in await claimed(store, "planner")] == [None]
+    assert [delivery.hold for delivery in await claim_all(store, "planner")] == [None]
 
 
 async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store: Store) -> None:
@@ -182,7 +182,7 @@ async def test_a_commit_settles_its_calls_and_spends_its_actions_together(store:
         await reserve(store, CALL, NO_LIMITS)
     used = [Settlement(CALL, replace(CALL, tokens=tokens), entry(number)) for number, tokens in enumerate((30, 50))]
     spends = (Spend("plan-1", 2, 5), Spend("events:r-1", 7, None), Spend("plan-1", 1, 3))
-    await store.queue.commit(Work(await handed(store), Ack(), spends, tuple(used)), NOW)
+    await store.queue.commit(Work(await hold_delivery(store), Ack(), spends, tuple(used)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent(3, 2, 80, 1.0)
     assert await store.plans.read_spent("events:r-1") == Spent(7)
     assert len(await store.plans.decisions("plan-1")) == 2
@@ -202,13 +202,13 @@ async def test_each_limit_of_actions_counts_the_actions_spent_by_then(
     await reserve(store, CALL, NO_LIMITS)
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict, match=taken):
-        await store.queue.commit(Work(await handed(store), Ack(), spends, (used,)), NOW)
+        await store.queue.commit(Work(await hold_delivery(store), Ack(), spends, (used,)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
 async def test_an_undone_commit_settles_nothing(store: Store) -> None:
     await reserve(store, CALL, NO_LIMITS)
-    delivery = await handed(store)
+    delivery = await hold_delivery(store)
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(delivery, Ack(), (SavePlan(plan(version=4), 3),), (used,)), NOW)

@@ -1,7 +1,7 @@
 """Owners of events, and the definitions that go with their owner."""
 
 import pytest
-from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, running, wait
+from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, save_running_plan, wait
 
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.effects import Declare, Expect, SavePlan, SaveTask
@@ -89,7 +89,7 @@ async def test_an_agent_with_an_open_plan_or_task_is_not_deregistered(store: Sto
 
 async def test_a_wait_of_a_live_plan_keeps_the_maker_of_its_event(store: Store) -> None:
     await store.registry.register([agent("shop", events=(made_event("order.paid"),)), agent("other", tenant="x")], NOW)
-    await running(store, wait("w-1"))
+    await save_running_plan(store, wait("w-1"))
     with pytest.raises(LocalProtocolError, match=r"plan-1.*'order\.paid'"):
         await store.registry.deregister("shop", LATER)
     await store.registry.deregister("other@x", LATER)

@@ -11,12 +11,12 @@ from store_kit import (
     Backend,
     FreeHands,
     agent,
-    claimed,
+    claim_all,
     end,
     event,
     expectation,
     later,
-    opened,
+    open_store,
     plan,
     reply,
     step,
@@ -54,8 +54,8 @@ async def test_a_sent_event_is_claimed_for_a_free_hand(store: Store, hands: Free
     (delivery,) = hands.held
     assert (delivery.agent, delivery.event.id, delivery.attempt, delivery.fence) == ("worker", "e-1", 1, 1)
     assert await unsent_ids(store) == []
-    assert await claimed(store) == []
-    (again,) = await claimed(store, now=NOW + LEASE)
+    assert await claim_all(store) == []
+    (again,) = await claim_all(store, now=NOW + LEASE)
     assert (again.event.id, again.attempt, again.fence) == ("e-1", 2, 2), "the lease was on disk"
 
 
@@ -66,7 +66,7 @@ async def test_a_sent_event_without_a_free_hand_waits_and_its_agent_is_signalled
     assert [arrival.agents for arrival in arrivals] == [frozenset(), frozenset(), {"worker"}]
     assert hands.ids() == ["e-0", "e-1"]
     assert hands.queued == ["worker"], "no later one goes before it"
-    assert [one.event.id for one in await claimed(store)] == ["e-2"]
+    assert [one.event.id for one in await claim_all(store)] == ["e-2"]
 
 
 async def test_a_publishing_commit_returns_its_arrivals(store: Store, hands: FreeHands) -> None:
@@ -76,7 +76,7 @@ async def test_a_publishing_commit_returns_its_arrivals(store: Store, hands: Fre
     arrival = await store.queue.commit(Work(hands.held[0], Ack(), published), NOW)
     assert arrival.agents == {"other"}
     assert [(stray.event_id, stray.reason) for stray in arrival.strays] == [("e-3", "untaken")]
-    assert [one.event.id for one in await claimed(store, "other")] == ["e-2"]
+    assert [one.event.id for one in await claim_all(store, "other")] == ["e-2"]
 
 
 async def test_a_client_gets_its_reply_with_the_commit_that_publishes_it(store: Store, hands: FreeHands) -> None:
@@ -128,7 +128,7 @@ async def test_two_commits_at_once_for_one_owner_make_one_lease(store: Store, ha
     ]
     await asyncio.gather(*(store.queue.commit(work, NOW) for work in works))
     assert len(hands.held) == 1
-    assert await claimed(store, "planner") == []
+    assert await claim_all(store, "planner") == []
     assert await store.queue.count_pending("planner", "plan-1") == 2
 
 
@@ -196,7 +196,7 @@ async def test_a_failing_commit_takes_no_hand_from_its_neighbours(store: Store, 
     ]
     failed, arrival = await asyncio.gather(*(store.queue.commit(one, NOW) for one in works), return_exceptions=True)
     assert isinstance(failed, VersionConflict) and isinstance(arrival, Arrival)
-    assert len(hands.ids() + [one.event.id for one in await claimed(store)]) == 1
+    assert len(hands.ids() + [one.event.id for one in await claim_all(store)]) == 1
     assert hands.free["worker"] + len(hands.held) == 2
 
 
@@ -223,16 +223,16 @@ async def test_an_unwritable_lease_costs_no_hand(store: Store, hands: FreeHands)
 @pytest.fixture
 async def reopened(lasting: Backend) -> AsyncIterator[Store]:
     """A store of a killed owner, with a delivery claimed at its arrival."""
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         await store.registry.register([agent("worker", "work.asked")], NOW)
         store.deliver(FreeHands(worker=1), LEASE)
         await store.queue.send([event("e-1")], None, NOW)
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         yield store
 
 
 async def test_a_delivery_claimed_at_its_arrival_counts_as_a_crash_of_a_gone_owner(reopened: Store) -> None:
-    (delivery,) = await claimed(reopened)
+    (delivery,) = await claim_all(reopened)
     assert (delivery.event.id, delivery.attempt) == ("e-1", 2)
     await reopened.queue.release([delivery])
 

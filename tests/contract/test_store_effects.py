@@ -16,11 +16,11 @@ from store_kit import (
     find,
     find_plan,
     gate,
-    handed,
+    hold_delivery,
     later,
     plan,
     question,
-    running,
+    save_running_plan,
     state_of,
     step,
     unsent_ids,
@@ -95,7 +95,9 @@ async def test_a_plan_is_saved_over_the_version_it_was_read_at(store: Store) -> 
 async def test_of_many_saves_at_once_over_one_version_one_counts(store: Store) -> None:
     await do(store, SavePlan(plan(version=1), None))
     plans = [plan(version=2, current_state=f"{n}") for n in range(10)]
-    works = [Work(await handed(store), Ack(), (SavePlan(one, 1), Publish(event(one.current_state)))) for one in plans]
+    works = [
+        Work(await hold_delivery(store), Ack(), (SavePlan(one, 1), Publish(event(one.current_state)))) for one in plans
+    ]
     results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert [type(result) for result in results].count(VersionConflict) == 9
     assert await unsent_ids(store) == [(await find_plan(store)).current_state]
@@ -103,7 +105,7 @@ async def test_of_many_saves_at_once_over_one_version_one_counts(store: Store) -
 
 async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(store: Store) -> None:
     await do(store, SavePlan(plan(version=1), None), AppendStep(step(0)))
-    delivery = await handed(store)
+    delivery = await hold_delivery(store)
     effects: tuple[Effect, ...] = (
         Publish(event("out")),
         SavePlan(plan(version=2), 1),
@@ -139,7 +141,7 @@ async def test_the_steps_of_some_numbers_are_read_of_their_plan_alone(store: Sto
 
 
 async def test_the_state_of_a_plan_counts_its_steps_by_their_fingerprint_with_the_last_note(store: Store) -> None:
-    await running(store)
+    await save_running_plan(store)
     marks = [("a", "first"), ("b", ""), ("a", "last"), (None, "none")]
     await do(store, *(AppendStep(step(n, fingerprint=mark, note=note)) for n, (mark, note) in enumerate(marks)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
@@ -151,7 +153,7 @@ async def test_the_state_of_a_plan_has_all_its_values_expectations_and_spending(
     opened = [expectation("q-2"), expectation("q-1", opened_at=later(-1)), expectation("q-4"), theirs]
     saved = [SaveValue("plan-1", ValueKind.STATE, "b", {"n": 1}), SaveValue("plan-1", ValueKind.RESULT, "a", None)]
     others = [SaveValue("plan-2", ValueKind.STATE, "b", 2), Spend("plan-2", 9, None)]
-    await running(store, *opened)
+    await save_running_plan(store, *opened)
     await do(store, *saved, Spend("root-1", 3, None), *others, Close("q-4", ExpectationStatus.CLOSED, NOW))
     root = (await find_plan(store)).root_plan_id
     await do(store, Spend(root, 4, None))
@@ -164,7 +166,7 @@ async def test_the_state_of_a_plan_has_all_its_values_expectations_and_spending(
 
 
 async def test_a_state_in_hand_shares_nothing_with_its_writers_and_readers(store: Store) -> None:
-    await running(store)
+    await save_running_plan(store)
     kept, data = {"n": [1]}, {"n": [1]}
     await do(store, SaveValue("plan-1", ValueKind.STATE, "b", kept), AppendStep(step(0, data=data)))
     kept["n"].append(2)
@@ -197,7 +199,7 @@ async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
 
 
 async def test_closing_counts_once_and_takes_its_timers_along(store: Store) -> None:
-    await running(store, expectation("q-1"), expectation("q-2"))
+    await save_running_plan(store, expectation("q-1"), expectation("q-2"))
     await do(
         store,
         Schedule("t-1", later(5), event("t-1"), guards="q-1"),
@@ -212,7 +214,7 @@ async def test_closing_counts_once_and_takes_its_timers_along(store: Store) -> N
 
 
 async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: Store) -> None:
-    await running(
+    await save_running_plan(
         store,
         expectation("c", opened_at=later(1)),
         expectation("b", opened_at=NOW),
@@ -235,7 +237,7 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
 
 
 async def test_questions_are_listed_by_their_deadlines_and_of_the_tenant_alone(store: Store) -> None:
-    await running(
+    await save_running_plan(
         store,
         wait("a", deadline=None),
         gate("b", deadline=later(9)),
@@ -267,7 +269,7 @@ async def test_questions_are_read_on_from_each_of_them_in_both_directions(store:
     dues = [later(1), later(5), later(5), None, None]
     mine = [asked(id, "ann", deadline=due) for id, due in zip(order, dues, strict=True) if id in "ace"]
     bens = [asked(id, "ben", "cfo", deadline=due) for id, due in zip(order, dues, strict=True) if id in "bd"]
-    await running(store, *bens, *mine)
+    await save_running_plan(store, *bens, *mine)
 
     async def listed(place: Place | None, limit: int = 9, user: str | None = None, *roles: str) -> list[str]:
         found = await store.plans.questions("default", limit, user_id=user, roles=roles, beyond=place)
@@ -294,7 +296,7 @@ async def test_held_requests_of_clients_are_counted_by_person_without_those_of_a
         return replace(question(), proposal=held)
 
     loose: dict[str, Any] = {"plan_id": None, "root_plan_id": None, "agent": CLIENT}
-    await running(
+    await save_running_plan(
         store,
         *(gate(f"a-{n}", ask=of("ann"), user_id="ann", **loose) for n in range(3)),
         gate("b", ask=of("ben"), user_id="ben", **loose),
@@ -308,7 +310,7 @@ async def test_held_requests_of_clients_are_counted_by_person_without_those_of_a
 
 
 async def test_open_questions_are_found_by_the_root_of_their_tree_or_the_beginning_of_their_id(store: Store) -> None:
-    await running(
+    await save_running_plan(
         store,
         wait("ab-1", opened_at=later(1)),
         gate("ab-2", plan_id="plan-2", root_plan_id="plan-1"),
@@ -334,13 +336,13 @@ async def test_open_questions_are_found_by_the_root_of_their_tree_or_the_beginni
 @pytest.mark.parametrize("kind", ExpectationKind)
 async def test_an_expectation_is_read_as_it_was_opened(store: Store, kind: ExpectationKind) -> None:
     given = replace(gate("g-1", producers=("a", "b"), keys=("plan:plan-1",)), kind=kind)
-    await running(store, given)
+    await save_running_plan(store, given)
     assert await store.plans.expectation("g-1") == given
     assert await store.plans.expectation("nothing") is None
 
 
 async def test_actions_are_spent_up_to_their_limit_over_the_whole_tree(store: Store) -> None:
-    works = [Work(await handed(store), Ack(), (Spend("plan-1", 1, 4),)) for _ in range(12)]
+    works = [Work(await hold_delivery(store), Ack(), (Spend("plan-1", 1, 4),)) for _ in range(12)]
     results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert sum(isinstance(result, Arrival) for result in results) == 4
     with pytest.raises(VersionConflict, match="4 actions"):
@@ -368,7 +370,7 @@ async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> No
     "how", [Ack(), RetryAfter(timedelta(0), "again"), DeadLetter("no")], ids=["ack", "retry", "dead"]
 )
 async def test_effects_land_with_every_disposition(store: Store, how: Disposition) -> None:
-    delivery = await handed(store)
+    delivery = await hold_delivery(store)
     await store.queue.commit(Work(delivery, how, (Publish(event("out")),)), NOW)
     assert await unsent_ids(store) == ["out"]
 
@@ -410,7 +412,7 @@ async def test_open_questions_are_listed_by_their_user_and_by_their_roles(store:
     async def ids(user: str, *roles: str, limit: int = 9) -> list[str]:
         return [one.id for one in await store.plans.questions("default", limit, user_id=user, roles=roles)]
 
-    await running(
+    await save_running_plan(
         store,
         asked("anns", "ann", deadline=50),
         asked("bens", "ben", "cfo", "ceo", deadline=40),
@@ -431,7 +433,7 @@ async def test_open_questions_are_listed_by_their_user_and_by_their_roles(store:
 
 
 async def test_an_answer_is_known_in_its_tree_by_its_id(store: Store) -> None:
-    await running(store, wait("mine", plan_id=None, root_plan_id="plan-1", task_id="t-1"), wait("other"))
+    await save_running_plan(store, wait("mine", plan_id=None, root_plan_id="plan-1", task_id="t-1"), wait("other"))
     assert await store.plans.answer("mine", answer("act-1"), event("wake", root_plan_id="plan-1"), NOW)
     asked = [("plan-1", "act-1"), ("plan-1", "act-2"), ("plan-2", "act-1")]
     assert [await store.plans.was_answered(*one) for one in asked] == [True, False, False]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from postgres_server import OWNER, SERVING, Server, as_role
-from store_kit import NOW, claimed, do, event, opened
+from store_kit import NOW, claim_all, do, event, open_store
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import connect
@@ -53,35 +53,35 @@ def bare(postgres: Server) -> str:
 
 
 async def test_a_store_without_features_commits_claims_and_sweeps(make: Make) -> None:
-    async with opened(make(NO_FEATURES)) as store:
+    async with open_store(make(NO_FEATURES)) as store:
         await do(store, Publish(event("e-1")))
-        await claimed(store)
+        await claim_all(store)
         await store.queue.sweep(NOW)
         assert store.features == frozenset()
 
 
 async def test_an_effect_of_a_feature_switched_off_is_refused_with_its_whole_commit(make: Make) -> None:
-    async with opened(make(NO_FEATURES)) as store:
+    async with open_store(make(NO_FEATURES)) as store:
         with pytest.raises(LocalProtocolError, match="KeepMemo is an effect of feature 'knowledge', which is off"):
             await do(store, Publish(event("e-1")), KEEP)
         assert await store.events.event("e-1") is None
 
 
 async def test_a_part_of_a_feature_switched_off_is_refused_by_its_name(make: Make) -> None:
-    async with opened(make(ONE)) as store:
+    async with open_store(make(ONE)) as store:
         assert store.find(KEYS) is None
         with pytest.raises(LocalProtocolError, match="no part 'keys'"):
             store.part(KEYS)
 
 
 async def test_a_feature_makes_its_tables_when_it_is_switched_on_and_finds_its_rows_again(make: Make) -> None:
-    async with opened(make(NO_FEATURES)) as store:
+    async with open_store(make(NO_FEATURES)) as store:
         await do(store, Publish(event("e-1")))
-    async with opened(make(ONE)) as store:
+    async with open_store(make(ONE)) as store:
         await do(store, KEEP)
-    async with opened(make(NO_FEATURES)) as store:
+    async with open_store(make(NO_FEATURES)) as store:
         assert await store.events.event("e-1") is not None
-    async with opened(make(ALL_FEATURES)) as store:
+    async with open_store(make(ALL_FEATURES)) as store:
         found = await store.part(MEMOS).memo(SHELF, "k", NOW)
         assert found is not None
         assert found.content == "owls see by night"
@@ -96,7 +96,7 @@ async def test_a_role_without_the_right_to_make_tables_gets_the_cure(postgres: S
         await PostgresStore(as_role(url, SERVING), ONE).open(NOW)
     with connect(as_role(url, OWNER)) as owner:
         upgrade(owner, ONE)
-    async with opened(PostgresStore(as_role(url, SERVING), ONE)) as store:
+    async with open_store(PostgresStore(as_role(url, SERVING), ONE)) as store:
         await do(store, KEEP)
 
 
@@ -113,5 +113,5 @@ async def test_tables_of_a_feature_switched_on_later_are_guarded(postgres: Serve
 
 async def test_a_read_only_store_makes_no_tables(postgres: Server) -> None:
     url = as_role(bare(postgres), OWNER)
-    async with opened(PostgresStore(url, ALL_FEATURES, read_only=True)) as store:
+    async with open_store(PostgresStore(url, ALL_FEATURES, read_only=True)) as store:
         assert store.features == {one.name for one in EVERY if not one.storage.tables}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from prune_kit import registered
+from prune_kit import register_agents
 from store_kit import (
     NOW,
     Backend,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     entry,
     event,
@@ -116,7 +116,7 @@ async def forget(store: Store, user: tuple[str, str], limit: int = 250) -> Forgo
 
 @pytest.mark.parametrize("limit", [1, 3, 250])
 async def test_all_of_one_user_goes_and_nothing_of_others(store: Store, limit: int) -> None:
-    await registered(store)
+    await register_agents(store)
     for user in WHO:
         await everything(store, user)
     before = {user: await count_rows(store, user) for user in WHO}
@@ -128,7 +128,7 @@ async def test_all_of_one_user_goes_and_nothing_of_others(store: Store, limit: i
 
 
 async def test_nothing_of_a_forgotten_user_happens_afterwards(store: Store) -> None:
-    await registered(store)
+    await register_agents(store)
     await everything(store, ANN)
     await forget(store, ANN)
     assert await store.queue.fire(later(7200), 100) == 0
@@ -136,7 +136,7 @@ async def test_nothing_of_a_forgotten_user_happens_afterwards(store: Store) -> N
 
 
 async def test_keys_are_revoked_and_stay_with_the_audit_log(store: Store) -> None:
-    await registered(store)
+    await register_agents(store)
     for user in WHO[:3]:
         await everything(store, user)
     assert await store.part(UPKEEP).begin_forgetting(*ANN, NOW) == 1
@@ -157,7 +157,7 @@ async def test_shared_memos_stay(store: Store) -> None:
 async def test_forgetting_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
     store = lasting.make()
     await store.open(NOW)
-    await registered(store)
+    await register_agents(store)
     for user in WHO:
         await everything(store, user)
     await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
@@ -195,7 +195,7 @@ async def test_late_answers_and_events_of_a_forgotten_plan_are_not_stored(store:
     await store.registry.register([planner()], NOW)
     goal = of(ANN, event("goal", "goal.given"))
     await store.queue.arrive([goal], NOW)
-    (in_hand,) = await claimed(store, "planner")
+    (in_hand,) = await claim_all(store, "planner")
     about = plan(in_hand.owner, lineage=replace(goal.lineage, plan_id=in_hand.owner), goal_id="goal")
     if is_begun:
         await do(store, SavePlan(about, None))
@@ -235,7 +235,7 @@ def begin_everything(store: Store, user: tuple[str, str], number: int) -> list[C
 
 
 async def test_new_work_of_a_user_is_refused_until_the_user_is_forgotten(store: Store) -> None:
-    await registered(store)
+    await register_agents(store)
     for user in WHO[:3]:
         await everything(store, user)
     await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
@@ -274,9 +274,9 @@ async def test_events_of_others_into_a_forgotten_plan_stay_without_a_trace_of_th
     await do(store, Expect(waiting))
     paid = of(ben, fact("paid")).model_copy(update={"data": {"order_id": "o-1"}})
     await store.queue.arrive([paid], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     assert (delivery.event.id, delivery.owner) == ("paid", "p-default-ann")
     await forget(store, ANN)
     assert await store.events.event("paid") is not None
     assert await store.events.receivers_of(["paid"]) == []
-    assert await claimed(store, "planner") == []
+    assert await claim_all(store, "planner") == []

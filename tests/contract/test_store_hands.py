@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later, replied
+from store_kit import LEASE, NOW, Backend, claim_all, end, event, in_hand, in_line, later, let_replies_arrive
 
 from soorma_ai.errors import LeaseLost
 from soorma_ai.features.dead_letters.ports import LETTERS
@@ -26,7 +26,7 @@ async def suspects(store: Store, after: float = 0.0) -> list[str]:
 async def test_a_released_delivery_may_be_claimed_at_once_and_counts_as_no_attempt(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
     await store.queue.release([delivery])
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert (again.attempt, again.fence) == (1, delivery.fence + 1)
 
 
@@ -34,7 +34,7 @@ async def test_only_its_holder_gives_a_delivery_back(store: Store) -> None:
     (stale,) = await in_hand(store, "e-1")
     (holder,) = await store.queue.claim("worker", later(60), LEASE, 1)
     await store.queue.release([stale])
-    assert await claimed(store) == []
+    assert await claim_all(store) == []
     assert await store.queue.renew([holder], later(90)) == [holder]
 
 
@@ -53,7 +53,7 @@ async def test_only_the_handler_can_take_its_begin_back(store: Store, undone: bo
     (delivery,) = await in_hand(store, "e-1")
     await store.queue.begin(delivery)
     await end(store, delivery, RetryAfter(timedelta(0), "later", undone))
-    (again,) = await claimed(store)
+    (again,) = await claim_all(store)
     assert (again.started > 0) is known
 
 
@@ -88,9 +88,9 @@ async def test_a_delivery_in_hand_at_two_crashes_is_claimed_alone(crash: Callabl
     await store.queue.arrive([event("e-3")], NOW)
     store = await crash()
     assert await suspects(store) == []
-    assert [one.event.id for one in await claimed(store, limit=2)] == ["e-1", "e-2"]
+    assert [one.event.id for one in await claim_all(store, limit=2)] == ["e-1", "e-2"]
     store = await crash()
-    assert [one.event.id for one in await claimed(store, limit=9)] == ["e-3"]
+    assert [one.event.id for one in await claim_all(store, limit=9)] == ["e-3"]
     assert await suspects(store) == ["e-1", "e-2"]
 
 
@@ -98,7 +98,7 @@ async def test_the_poison_candidate_of_more_crashes_comes_last(crash: Callable[[
     """So that a mere neighbour is out of its way first."""
     await in_hand(await crash(), "e-1", "e-2", "e-3")
     for _ in range(2):
-        await claimed(await crash())
+        await claim_all(await crash())
     suspect = await (await crash()).queue.claim_poison_candidate(["worker"], NOW, LEASE)
     assert suspect is not None and suspect.event.id == "e-1"
     assert await suspects(await crash(), 9999) == ["e-2", "e-3", "e-1"]
@@ -107,7 +107,7 @@ async def test_the_poison_candidate_of_more_crashes_comes_last(crash: Callable[[
 async def test_a_poison_candidate_rests_longer_after_each_further_crash(crash: Callable[[], Awaitable[Store]]) -> None:
     """A cause that ends processes for some minutes does not use up its attempts."""
     (first,) = await in_hand(await crash(), "e-1")
-    await claimed(await crash())
+    await claim_all(await crash())
     assert await suspects(await crash()) == ["e-1"]
     claimed_at = 0.0
     for crashes, pause in ((3, 60.0), (4, 240.0)):
@@ -138,9 +138,9 @@ async def test_the_claimant_of_poison_candidates_is_signalled_of_one_free_again(
     crash: Callable[[], Awaitable[Store]], free: Callable[[Store, Delivery], Awaitable[None]]
 ) -> None:
     """They are in no agent's line, and no due timer would wake their claimant."""
-    await replied(await crash(), 1)
+    await let_replies_arrive(await crash(), 1)
     for _ in range(2):
-        await claimed(await crash(), "planner")
+        await claim_all(await crash(), "planner")
     store, told = await crash(), list[str]()
     store.notify(lambda is_leaving: None, lambda arrival: told.extend(arrival.agents))
     suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
@@ -194,7 +194,7 @@ async def test_a_delivery_released_before_the_end_is_no_poison_candidate(crash: 
     store = await crash()
     await in_line(store, "e-1")
     for _ in range(4):
-        await store.queue.release(await claimed(store))
+        await store.queue.release(await claim_all(store))
         store = await crash()
     assert await suspects(store) == []
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, Backend, later, opened
+from store_kit import NOW, Backend, later, open_store
 
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
@@ -50,10 +50,10 @@ async def test_a_tenants_keys_are_listed_the_newest_first(store: Store) -> None:
 
 
 async def test_keys_and_changes_outlive_the_process(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         await store.part(KEYS).add(KEY)
         await store.audit.record(ENTRY)
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         assert await store.part(KEYS).find("k-1") == KEY
         assert [row.entry for row in await store.audit.entries("acme", 9)] == [ENTRY]
 

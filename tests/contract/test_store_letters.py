@@ -9,17 +9,17 @@ from store_kit import (
     LEASE,
     NOW,
     agent,
-    claimed,
+    claim_all,
     do,
     drain,
     end,
     event,
     in_hand,
     later,
+    let_replies_arrive,
     plan,
     planner,
     redrive,
-    replied,
     unsent_ids,
 )
 
@@ -56,7 +56,7 @@ async def test_a_letter_is_found_by_its_number_and_other_deliveries_are_none(sto
     died = await dead_delivery(store)
     assert await store.part(LETTERS).dead_letter(died.seq) == (await store.part(LETTERS).dead_letters(None, 9))[0]
     await store.queue.arrive([event("b"), event("c"), event("d")], NOW)
-    waiting, done, alive = await claimed(store)
+    waiting, done, alive = await claim_all(store)
     await end(store, waiting, RetryAfter(timedelta(0), "busy"))
     await end(store, done)
     await store.queue.claim("worker", NOW + LEASE, LEASE, 9)  # the lease of the third has run out
@@ -73,7 +73,7 @@ async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(sto
     assert await store.part(LETTERS).dead_letters(None, 9) == []
     assert (await letter(store, died.seq)).status is LetterStatus.REDRIVEN
     assert await store.queue.next_due(["worker"], NOW) is None, "a free delivery needs no timer"
-    (again,) = await claimed(store, now=NOW)
+    (again,) = await claim_all(store, now=NOW)
     assert (again.seq, again.event, again.attempt, again.redriven) == (died.seq, died.event, 1, 1)
     assert again.fence > died.fence
     with pytest.raises(LeaseLost, match="fence"):
@@ -83,14 +83,14 @@ async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(sto
     assert (await letter(store, died.seq)).status is LetterStatus.HANDLED
     assert not await redrive(store, died.seq)
     assert not await store.part(LETTERS).discard(died.seq, "too late", NOW)
-    assert await claimed(store, now=later(999)) == []
+    assert await claim_all(store, now=later(999)) == []
 
 
 async def test_a_letter_dead_again_has_its_last_reason_and_can_be_redriven_and_discarded(store: Store) -> None:
     died = await dead_delivery(store)
     for round in (1, 2, 3):
         assert await redrive(store, died.seq)
-        (again,) = await claimed(store)
+        (again,) = await claim_all(store)
         assert again.redriven == round
         await end(store, again, DeadLetter(f"round {round}"), now=later(round))
     row = await letter(store, died.seq)
@@ -109,20 +109,20 @@ async def test_of_many_redrives_and_discards_at_once_one_counts(store: Store) ->
 
 
 async def test_a_redriven_letter_waits_behind_the_delivery_in_hand_and_before_later_ones(store: Store) -> None:
-    await replied(store, 0, 1, 2, 3)
-    (first,) = await claimed(store, "planner")
+    await let_replies_arrive(store, 0, 1, 2, 3)
+    (first,) = await claim_all(store, "planner")
     await end(store, first, DeadLetter("no"))
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     assert await redrive(store, first.seq)
-    assert await claimed(store, "planner") == [], "one at a time for one owner"
+    assert await claim_all(store, "planner") == [], "one at a time for one owner"
     await end(store, second)
     assert (second.event.id, await drain(store)) == ("r-1", ["r-0", "r-2", "r-3"])
 
 
 async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_in_order(store: Store) -> None:
-    await replied(store, 0, 1, 2)
+    await let_replies_arrive(store, 0, 1, 2)
     died: list[Delivery] = []
-    while deliveries := await claimed(store, "planner"):
+    while deliveries := await claim_all(store, "planner"):
         died += deliveries
         await end(store, deliveries[0], DeadLetter("no"))
     letters = [letter for delivery in died if (letter := await store.part(LETTERS).dead_letter(delivery.seq))]
@@ -138,15 +138,15 @@ async def test_a_discarded_letter_names_its_person_and_is_not_taken_when_it_come
     assert (row.status, row.at) == (LetterStatus.DISCARDED, later(9))
     assert row.reason == "discarded by ann: a test; it had died of broken: no"
     assert (await store.queue.arrive([event("a")], NOW)).agents == frozenset()
-    assert await claimed(store, now=later(999)) == []
+    assert await claim_all(store, now=later(999)) == []
     assert not await redrive(store, died.seq)
     assert not await store.part(LETTERS).discard(died.seq, "again", NOW)
     assert await letter(store, died.seq) == row
 
 
 async def test_a_letter_of_a_plan_ended_since_its_read_can_be_discarded_and_not_redriven(store: Store) -> None:
-    await replied(store, 1)
-    (delivery,) = await claimed(store, "planner")
+    await let_replies_arrive(store, 1)
+    (delivery,) = await claim_all(store, "planner")
     await end(store, delivery, DeadLetter("no"))
     read = await letter(store, delivery.seq)
     assert (read.came_for, read.plan_status, read.root_plan_id) == ("plan-1", PlanStatus.RUNNING, "plan-1")
@@ -159,12 +159,12 @@ async def test_a_letter_of_a_plan_ended_since_its_read_can_be_discarded_and_not_
 async def test_a_goal_without_a_begun_plan_can_be_redriven(store: Store) -> None:
     await store.registry.register([planner()], NOW)
     await store.queue.arrive([event("g-1", "goal.given")], NOW)
-    (delivery,) = await claimed(store, "planner")
+    (delivery,) = await claim_all(store, "planner")
     await end(store, delivery, DeadLetter("no"))
     read = await letter(store, delivery.seq)
     assert (read.came_for, read.plan_id, read.plan_status) == (None, None, None)
     assert await redrive(store, delivery.seq)
-    (again,) = await claimed(store, "planner")
+    (again,) = await claim_all(store, "planner")
     assert again.owner == plan_id_of("g-1", "planner")
 
 
@@ -173,7 +173,7 @@ async def test_a_letter_for_a_gone_agent_waits_for_it(store: Store) -> None:
     await store.registry.leave(["worker"])
     assert await redrive(store, died.seq)
     await store.registry.register([agent("worker", "work.asked")], later(60))
-    assert [delivery.seq for delivery in await claimed(store, now=later(60))] == [died.seq]
+    assert [delivery.seq for delivery in await claim_all(store, now=later(60))] == [died.seq]
 
 
 # Events that cannot arrive

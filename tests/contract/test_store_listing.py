@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
+from store_kit import NOW, agent, claim_all, do, event, expectation, gate, later, plan, reserve, settle
 
 from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter
 from soorma_ai.kernel.domain.effects import Expect, SavePlan
@@ -86,7 +86,7 @@ async def test_backlogs_of_a_tenant_are_counted_by_agent(store: Store) -> None:
     await store.registry.register([agent("worker", "work.asked"), agent("other", "work.asked")], NOW)
     mine = [event(f"e-{n}") for n in range(3)]
     await store.queue.arrive([*mine, event("theirs", tenant="acme")], NOW)
-    await claimed(store, "worker", limit=1)
+    await claim_all(store, "worker", limit=1)
     found = await store.queue.backlogs("default", 100)
     assert [(one.agent, one.waiting, one.in_hand) for one in found] == [("other", 3, 0), ("worker", 2, 1)]
     assert await store.queue.backlogs("nobody", 100) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
+from store_kit import NOW, agent, claim_all, do, end, event, expectation, later, plan
 
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
@@ -207,7 +207,7 @@ async def test_expectations_are_found_by_group_and_by_name(store: Store) -> None
 async def test_the_progress_of_the_receivers_of_an_event_is_read(store: Store) -> None:
     await store.registry.register([agent("one", "work.asked"), agent("two", "work.asked")], NOW)
     await store.queue.arrive([event("e-1"), event("e-2", "nobody.takes")], NOW)
-    (delivery,) = await claimed(store, "one")
+    (delivery,) = await claim_all(store, "one")
     told = {
         (one.event_id, one.agent): (one.has_begun, one.is_dead)
         for one in await store.events.receivers_of(["e-1", "e-2", "x"])

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, answer, do, event, find, gate, later, question, running, unsent_ids, wait
+from store_kit import NOW, answer, do, event, find, gate, later, question, save_running_plan, unsent_ids, wait
 
 from soorma_ai.features.human_tasks.claims import announce_claim
 from soorma_ai.features.human_tasks.ports import PEOPLE
@@ -36,7 +36,7 @@ LINK = Link("question", "a-1", "default", "ann", frozenset({"manager"}), NOW, la
 
 
 async def test_a_claim_replaces_only_the_claim_that_was_read(store: Store) -> None:
-    await running(store, gate("a-1"))
+    await save_running_plan(store, gate("a-1"))
     people = store.part(PEOPLE)
     assert await people.claim(ANNS, None) is True
     assert await people.claim(BOBS, None) is False
@@ -50,7 +50,7 @@ async def test_a_claim_replaces_only_the_claim_that_was_read(store: Store) -> No
 
 async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> None:
     asked = gate("a-1")
-    await running(store, asked)
+    await save_running_plan(store, asked)
     assert await store.part(PEOPLE).claim(ANNS, None)
     assert not await store.part(PEOPLE).claim(BOBS, None, announce_claim(asked, BOBS))
     assert await store.part(PEOPLE).claim(BOBS, ANNS, announce_claim(asked, BOBS))
@@ -59,14 +59,14 @@ async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> No
 
 
 async def test_of_several_concurrent_claims_one_counts(store: Store) -> None:
-    await running(store, gate("a-1"))
+    await save_running_plan(store, gate("a-1"))
     crowd = [replace(ANNS, user_id=f"user-{n}") for n in range(5)]
     assert sorted(await asyncio.gather(*(store.part(PEOPLE).claim(one, None) for one in crowd))) == [False] * 4 + [True]
 
 
 async def test_a_claim_ends_with_its_question(store: Store) -> None:
     asked = gate("a-1")
-    await running(store, asked)
+    await save_running_plan(store, asked)
     assert await store.part(PEOPLE).claim(ANNS, None)
     assert await store.plans.answer("a-1", answer("act-1"), wake_for(ANSWERED, asked, later(5)), later(5))
     assert await store.part(PEOPLE).claims(["a-1"]) == []
@@ -85,7 +85,7 @@ async def open_escalating_question(store: Store, *timers: str) -> None:
         escalate_after=timedelta(seconds=10),
         escalate_to=("director",),
     )
-    await running(store, gate("a-1", ask=ask))
+    await save_running_plan(store, gate("a-1", ask=ask))
     for due, series in ((8, "reminder"), (10, "escalation")):
         if series in timers:
             await do(store, Schedule(f"{series}:a-1", later(due), event(series), guards="a-1", series=series))
@@ -131,7 +131,7 @@ async def test_of_two_snoozes_at_once_the_longer_stands(store: Store) -> None:
 
 
 async def test_a_snooze_up_to_a_deadline_returned_meanwhile_is_not_kept(store: Store) -> None:
-    await running(store, gate("a-1", deadline=later(60)))
+    await save_running_plan(store, gate("a-1", deadline=later(60)))
     people = store.part(PEOPLE)
     assert (await people.snooze(SNOOZE, later(5)), await people.snoozed("a-1")) == (False, None)
     assert await people.snooze(replace(SNOOZE, until=later(59)), later(5))
@@ -177,7 +177,7 @@ async def test_a_notice_has_its_last_state_and_a_view_is_recorded_once(store: St
 async def test_answers_to_questions_of_one_kind_are_found_the_last_first(store: Store) -> None:
     asked = [gate(f"a-{n}") for n in range(4)]
     others = [gate("other", subject="another.event"), wait("w-1")]
-    await running(store, *asked, *others)
+    await save_running_plan(store, *asked, *others)
     for n, one in enumerate([*asked[:3], *others]):
         assert await store.plans.answer(one.id, answer(f"act-{n}"), wake_for(ANSWERED, one, later(n)), later(n))
     assert [one.id for one in await store.part(PEOPLE).find_alike(asked[3], 9)] == ["a-2", "a-1", "a-0"]
@@ -207,7 +207,7 @@ async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(
 
 @pytest.mark.parametrize("who", ["ann", "bob"])
 async def test_a_forgotten_user_has_no_claim_no_absence_and_no_link(store: Store, who: str) -> None:
-    await running(store, gate("a-1", user_id="eve"))
+    await save_running_plan(store, gate("a-1", user_id="eve"))
     people = store.part(PEOPLE)
     await people.claim(replace(ANNS, user_id=who), None)
     await people.leave(AWAY)
@@ -234,7 +234,7 @@ async def test_a_revoked_link_stays_revoked_when_its_user_is_forgotten(store: St
 
 
 async def test_notices_links_and_absences_long_over_are_pruned(store: Store) -> None:
-    await running(store, gate("a-1"))
+    await save_running_plan(store, gate("a-1"))
     people, then = store.part(PEOPLE), NOW + timedelta(days=40)
     await people.leave(AWAY)
     await people.tell(FAILED)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, event, expectation, find, later, planner, running
+from store_kit import NOW, agent, claim_all, do, event, expectation, find, later, planner, save_running_plan
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.federation.ports import MAIL
@@ -148,7 +148,7 @@ async def test_each_tenant_has_names_of_its_own_beside_the_shared_ones(store: St
         await store.registry.register([one], NOW)
     assert [row.tenant_id for row in await store.registry.agents(NOW)] == [None, "one", "two"]
     await store.queue.arrive([event("e-1", tenant="one"), event("e-2", tenant="two")], NOW)
-    came = [[delivery.event.id for delivery in await claimed(store, one.agent)] for one in ears]
+    came = [[delivery.event.id for delivery in await claim_all(store, one.agent)] for one in ears]
     assert came == [["e-1", "e-2"], ["e-1"], ["e-2"]]
 
 
@@ -157,13 +157,13 @@ async def test_deliveries_of_a_tenants_agent_go_to_no_namesake(store: Store) -> 
     await store.registry.register([own], NOW)
     await store.queue.arrive([event("e-1", tenant="one")], NOW)
     await store.registry.register([agent("ear", "work.asked"), agent("ear", "work.asked", tenant="two")], NOW)
-    assert await claimed(store, "ear") == await claimed(store, "ear@two") == []
+    assert await claim_all(store, "ear") == await claim_all(store, "ear@two") == []
     await store.registry.leave(["ear", "ear@two"])
     for namesake in ("ear", "ear@two"):
         await store.registry.deregister(namesake, NOW)
     row = await store.registry.agent(own.agent, NOW)
     assert row is not None and row.live
-    assert [delivery.event.id for delivery in await claimed(store, own.agent)] == ["e-1"]
+    assert [delivery.event.id for delivery in await claim_all(store, own.agent)] == ["e-1"]
 
 
 async def test_a_version_stands_for_one_content_and_a_refused_start_changes_nothing(store: Store) -> None:
@@ -202,7 +202,7 @@ async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store
 async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store) -> None:
     parked = expectation("o-1", ExpectationKind.OFFER)
     elsewhere = expectation("o-2", ExpectationKind.OFFER, tenant_id="other")
-    await running(store, parked, elsewhere)
+    await save_running_plan(store, parked, elsewhere)
     await do(store, Schedule("t-1", later(9), event("x"), guards="o-1"))
     await store.registry.register([agent("new", tenant="default")], later(1))
     wake = wake_for(OFFER_CHANGED, parked, later(1))
@@ -215,7 +215,7 @@ async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store)
 
 async def test_an_agent_back_from_silence_wakes_the_plans_that_lacked_it(store: Store) -> None:
     await store.registry.register([agent("slow", tenant="default")], NOW)
-    await running(store, expectation("o-1", ExpectationKind.OFFER))
+    await save_running_plan(store, expectation("o-1", ExpectationKind.OFFER))
     await store.registry.heartbeat(["slow@default"], later(60))
     assert await store.queue.unsent(10) == []
     await store.registry.heartbeat(["slow@default"], later(60 + GONE))
@@ -272,7 +272,7 @@ async def test_events_for_agents_of_another_store_wait_in_its_mailbox(store: Sto
     assert await store.part(MAIL).mailboxes() == []
     await store.queue.arrive([event("e-1", "pay", EventTopic.ACTION_REQUESTS)], NOW)
     assert await store.part(MAIL).mailboxes() == [mailbox_of("there")]
-    assert [one.event.id for one in await claimed(store, mailbox_of("there"))] == ["e-1"]
+    assert [one.event.id for one in await claim_all(store, mailbox_of("there"))] == ["e-1"]
 
 
 async def test_models_read_the_words_of_an_events_owner_and_the_owner_may_change_them(store: Store) -> None:

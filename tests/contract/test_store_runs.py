@@ -9,18 +9,18 @@ from store_kit import (
     NOW,
     Backend,
     FreeHands,
-    claimed,
+    claim_all,
     drain,
     end,
     event,
     find_plan,
     in_hand,
     later,
-    opened,
+    let_replies_arrive,
+    open_store,
     plan,
     planner,
     redrive,
-    replied,
 )
 
 from soorma_ai.errors import LeaseLost, VersionConflict
@@ -37,8 +37,8 @@ def ids(deliveries: Sequence[Delivery]) -> list[str]:
 async def line(store: Store, *numbers: int) -> tuple[Delivery, list[Delivery]]:
     """The first of so many replies to one plan is in hand, the others stand behind it."""
     await store.registry.register([planner()], NOW)
-    await replied(store, *numbers)
-    (first,) = await claimed(store, "planner")
+    await let_replies_arrive(store, *numbers)
+    (first,) = await claim_all(store, "planner")
     return first, await store.queue.behind(first, 100)
 
 
@@ -47,7 +47,7 @@ async def test_deliveries_behind_one_in_hand_are_listed_in_order_and_stay_in_lin
     assert ids([first, *behind]) == ["r-3", "r-1", "r-2"]
     assert {(one.agent, one.owner, one.attempt, one.fence) for one in behind} == {("planner", "plan-1", 1, 1)}
     assert ids(await store.queue.behind(first, 1)) == ["r-1"]
-    assert await claimed(store, "planner", now=later(1)) == []
+    assert await claim_all(store, "planner", now=later(1)) == []
     assert await store.queue.count_pending("planner", "plan-1") == 3
 
 
@@ -71,7 +71,7 @@ async def test_following_deliveries_end_with_the_first_and_its_effects_are_appli
 
 async def test_a_holder_with_a_lost_first_delivery_ends_no_following_one(store: Store) -> None:
     first, behind = await line(store, 0, 1, 2)
-    (again,) = await claimed(store, "planner", now=NOW + LEASE)
+    (again,) = await claim_all(store, "planner", now=NOW + LEASE)
     with pytest.raises(LeaseLost):
         await store.queue.commit(Work(first, Ack(), (Publish(event("e-1")),), following=tuple(behind)), later(31))
     assert await store.events.event("e-1") is None
@@ -81,7 +81,7 @@ async def test_a_holder_with_a_lost_first_delivery_ends_no_following_one(store: 
 async def test_a_run_with_a_following_delivery_of_another_holder_changes_nothing(store: Store) -> None:
     first, behind = await line(store, 0, 1, 2)
     await end(store, first)
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     with pytest.raises(LeaseLost):
         await store.queue.commit(Work(second, Ack(), (Publish(event("e-1")),), following=(behind[0], behind[1])), NOW)
     assert await store.events.event("e-1") is None
@@ -112,7 +112,7 @@ async def test_a_delivery_handled_in_vain_has_been_in_hand_and_is_handled_alone(
     first, (second, *_) = await line(store, 0, 1, 2)
     await store.queue.commit(Work(first, how, (), in_vain=(second,)), NOW)
     found: list[int] = []
-    while taken := await claimed(store, "planner"):
+    while taken := await claim_all(store, "planner"):
         found.append(taken[0].attempt)
         has_been = taken[0].event.id != "r-2"
         assert taken[0].fence == 1 + has_been
@@ -125,7 +125,7 @@ async def test_a_delivery_handled_in_vain_has_been_in_hand_and_is_handled_alone(
 async def test_a_delivery_in_hand_before_ends_a_run(store: Store) -> None:
     first, _ = await line(store, 0, 1, 2)
     await end(store, first, DeadLetter("broken"))
-    (second,) = await claimed(store, "planner")
+    (second,) = await claim_all(store, "planner")
     assert await redrive(store, first.seq)
     assert await store.queue.behind(second, 100) == [], "it stands behind it in order of arrival, and was in hand"
 
@@ -151,11 +151,11 @@ async def test_a_delivering_store_hands_over_the_delivery_behind_a_run_with_its_
 
 
 async def test_at_the_end_of_a_process_a_whole_possible_run_counts_as_in_hand(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         await line(store, *range(LONGEST_RUN + 2))
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         found: list[tuple[int, int]] = []
-        while taken := await claimed(store, "planner"):
+        while taken := await claim_all(store, "planner"):
             found.append((taken[0].attempt, taken[0].fence))
             await end(store, taken[0])
     # The one in hand has spent an attempt; the others may have been, and keep theirs.
@@ -163,24 +163,24 @@ async def test_at_the_end_of_a_process_a_whole_possible_run_counts_as_in_hand(la
 
 
 async def test_a_delivery_handled_alone_leads_no_run_when_the_process_ends(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         first, _ = await line(store, 0, 1)
         await end(store, first, RetryAfter(timedelta(0), "once more"))
-        (again,) = await claimed(store, "planner")
+        (again,) = await claim_all(store, "planner")
         assert again.fence == 2
-    async with opened(lasting.make()) as store:
-        (again,) = await claimed(store, "planner")
+    async with open_store(lasting.make()) as store:
+        (again,) = await claim_all(store, "planner")
         assert ids(await store.queue.behind(again, 100)) == ["r-1"], "it is as new as it was"
         await end(store, again)
 
 
 async def test_of_a_run_at_two_ends_of_the_process_only_the_first_is_a_poison_candidate(lasting: Backend) -> None:
-    async with opened(lasting.make()) as store:
+    async with open_store(lasting.make()) as store:
         await line(store, 0, 1, 2)
-    async with opened(lasting.make()) as store:
-        assert ids(await claimed(store, "planner")) == ["r-0"]
-    async with opened(lasting.make()) as store:
-        assert await claimed(store, "planner") == []
+    async with open_store(lasting.make()) as store:
+        assert ids(await claim_all(store, "planner")) == ["r-0"]
+    async with open_store(lasting.make()) as store:
+        assert await claim_all(store, "planner") == []
         suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
         assert suspect is not None and suspect.event.id == "r-0"
         await end(store, suspect)

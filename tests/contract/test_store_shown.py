@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from prune_kit import ended, prune, registered
-from store_kit import NOW, entry, handed, plan, settle
+from prune_kit import make_ended_plan, prune, register_agents
+from store_kit import NOW, entry, hold_delivery, plan, settle
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
@@ -46,7 +46,7 @@ async def test_an_offer_is_found_by_its_digest_and_kept_once(store: Store) -> No
 
 async def test_an_offer_of_an_undone_commit_is_written_with_the_next_one(store: Store) -> None:
     charge, made = Charge("plan-1", 1, 10, 0.0), replace(entry(), shown=FEW.digest)
-    work = Work(await handed(store), Ack(), (), (Settlement(charge, charge, made, FEW),))
+    work = Work(await hold_delivery(store), Ack(), (), (Settlement(charge, charge, made, FEW),))
     with pytest.raises(VersionConflict):
         await store.queue.commit(replace(work, effects=(SavePlan(plan(version=4), 3),)), NOW)
     assert await store.plans.find_shown("plan-1") == {}
@@ -120,8 +120,8 @@ async def test_a_text_of_all_plans_goes_after_a_time_without_use_as_long_as_that
 
 
 async def test_texts_of_a_plan_go_with_it(store: Store) -> None:
-    await registered(store)
-    made = await ended(store, "a")
+    await register_agents(store)
+    made = await make_ended_plan(store, "a")
     await tell(store, "e-1", replace(OWN, plan_id=made.plan_id))
     await prune(store)
     assert await store.plans.prompt_parts("default", made.plan_id, BOTH) == {}

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from store_kit import NOW, do, event, fact, find, gate, later, running, unsent_ids, wait
+from store_kit import NOW, do, event, fact, find, gate, later, save_running_plan, unsent_ids, wait
 
 from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule, Unschedule
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -35,7 +35,7 @@ async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> N
 
 async def test_a_fired_timer_expires_its_guarded_wait_and_no_event_finds_the_wait_again(store: Store) -> None:
     expected = wait("w-1", keys=("plan:plan-1",))
-    await running(store, expected)
+    await save_running_plan(store, expected)
     wake = wake_for(EXPIRED, expected, later(60))
     await do(
         store,

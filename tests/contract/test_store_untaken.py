@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from prune_kit import LONG_AGO, dated, prune
-from store_kit import NOW, agent, claimed, do, event, expectation, find, later, running, unsent_ids
+from prune_kit import LONG_AGO, prune, with_time
+from store_kit import NOW, agent, claim_all, do, event, expectation, find, later, save_running_plan, unsent_ids
 
 from soorma_ai.kernel.domain.effects import Expect
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -29,7 +29,7 @@ async def hand_over(store: Store, seconds: float = 0, *, worker: str = "worker")
     place: int | None = 0
     while place is not None:
         place, _ = await store.queue.offer_untaken(place, 2, later(seconds))
-    return [delivery.event.id for delivery in await claimed(store, worker, now=later(seconds))]
+    return [delivery.event.id for delivery in await claim_all(store, worker, now=later(seconds))]
 
 
 async def test_an_untaken_request_is_reported_once_and_handed_over_once_in_order(store: Store) -> None:
@@ -42,7 +42,7 @@ async def test_an_untaken_request_is_reported_once_and_handed_over_once_in_order
     assert await hand_over(store) == [one.id for one in asked]
     assert await hand_over(store) == []
     await store.queue.arrive(asked, NOW)
-    assert await claimed(store) == [], "it comes again, and was looked at before"
+    assert await claim_all(store) == [], "it comes again, and was looked at before"
 
 
 @pytest.mark.parametrize("tenant", [None, "default", "other"])
@@ -61,14 +61,14 @@ async def test_an_unchecked_request_is_checked_at_its_arrival_by_its_present_tak
     arrival = await store.queue.arrive([fits, request("q-2", unchecked=True)], NOW)
     assert [stray.reason for stray in arrival.strays] == ["handed_over"] * 2, "they are not untaken"
     await store.queue.arrive([fits], NOW)
-    assert [delivery.event.id for delivery in await claimed(store)] == ["q-1"]
+    assert [delivery.event.id for delivery in await claim_all(store)] == ["q-1"]
     (told,) = await store.queue.unsent(9)
     assert (told.event.correlation_id, told.event.data["success"]) == ("q-2", False)
     assert await hand_over(store) == []
 
 
 async def test_a_request_past_its_own_or_its_askers_deadline_is_not_handed_over(store: Store) -> None:
-    await running(store, expectation("q-1"), replace(expectation("q-2"), deadline=later(60)))
+    await save_running_plan(store, expectation("q-1"), replace(expectation("q-2"), deadline=later(60)))
     await store.queue.arrive([request("q-1"), request("q-2"), request("q-3", deadline=later(60))], NOW)
     await store.registry.register([taker()], NOW)
     await store.plans.cancel("plan-1", "no", NOW)
@@ -76,7 +76,7 @@ async def test_a_request_past_its_own_or_its_askers_deadline_is_not_handed_over(
 
 
 async def test_an_untaken_request_is_kept_only_while_its_asker_waits(store: Store) -> None:
-    old = dated(request("q-1"))
+    old = with_time(request("q-1"))
     young = request("q-2", time=LONG_AGO, deadline=NOW + timedelta(days=1))
     await do(store, Expect(expectation("q-2", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, deadline=None)))
     await store.queue.arrive([old, young], LONG_AGO)
@@ -106,7 +106,7 @@ async def test_a_published_answer_is_found_by_its_met_request_and_not_by_its_gat
 
 async def test_untaken_requests_are_listed_oldest_first_by_tenant_tree_and_task(store: Store) -> None:
     of_task = expectation("q-3", plan_id=None, root_plan_id="plan-1", task_id="t-1")
-    await running(store, expectation("q-1"), of_task, expectation("q-5", status=ExpectationStatus.CLOSED))
+    await save_running_plan(store, expectation("q-1"), of_task, expectation("q-5", status=ExpectationStatus.CLOSED))
     tree = {"plan_id": "plan-1", "root_plan_id": "plan-1"}
     await store.queue.arrive(
         [

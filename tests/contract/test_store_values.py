@@ -6,7 +6,7 @@ from store_kit import (
     PAID_KEY,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     event,
     expectation,
@@ -15,7 +15,7 @@ from store_kit import (
     later,
     plan,
     reply,
-    running,
+    save_running_plan,
     unsent_ids,
     wait,
 )
@@ -30,7 +30,7 @@ from soorma_ai.kernel.ports import Store
 
 
 async def test_a_value_is_read_as_it_was_saved_and_each_key_alone(store: Store) -> None:
-    await running(store)
+    await save_running_plan(store)
     deep = {"a": [1, None, {"ü": 2.5}]}
     await do(
         store,
@@ -50,7 +50,7 @@ async def test_a_value_is_read_as_it_was_saved_and_each_key_alone(store: Store) 
 
 @pytest.mark.parametrize("first", [False, True])
 async def test_closing_a_closed_wait_is_a_conflict_for_a_close_that_must_be_first(store: Store, first: bool) -> None:
-    await running(store, wait("w-1"))
+    await save_running_plan(store, wait("w-1"))
     await do(store, Close("w-1", ExpectationStatus.CLOSED, NOW))
     value = SaveValue("plan-1", ValueKind.RESULT, "x", 1)
     if first:
@@ -62,18 +62,18 @@ async def test_closing_a_closed_wait_is_a_conflict_for_a_close_that_must_be_firs
 
 
 async def test_a_request_is_answered_by_any_of_its_named_events_and_once(store: Store) -> None:
-    await running(store, expectation("e-1", others=("work.failed", "nothing.found")))
+    await save_running_plan(store, expectation("e-1", others=("work.failed", "nothing.found")))
     other = event("r-0", "unheard.of", EventTopic.ACTION_RESULTS, correlation_id="e-1")
     named = reply("r-1", "e-1").model_copy(update={"type": "nothing.found"})
     arrival = await store.queue.arrive([other, named, reply("r-2", "e-1")], NOW)
     assert [(stray.event_id, stray.reason) for stray in arrival.strays] == [("r-2", "surplus")]
-    assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-1"]
+    assert [delivery.event.id for delivery in await claim_all(store, "planner")] == ["r-1"]
 
 
 @pytest.mark.parametrize("early", [False, True])
 async def test_a_wait_is_met_by_any_of_its_named_events(store: Store, early: bool) -> None:
     await store.registry.register([awaiting_payment()], NOW)
-    await running(store)
+    await save_running_plan(store)
     waiting = do(store, Expect(wait("w-1", event_type="order.cancelled", others=("order.paid",), keys=(PAID_KEY,))))
     arriving = store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
     for happening in (arriving, waiting) if early else (waiting, arriving):
@@ -93,7 +93,7 @@ async def test_a_parked_plan_sleeps_until_its_missing_event_has_a_taker(
     await store.registry.register([agent("worker", "work.asked", events=(takes,))], NOW)
     if not is_there:
         await store.registry.leave(["worker"])
-    await running(store)
+    await save_running_plan(store)
     parked = expectation("offer-1", ExpectationKind.OFFER, event_type=wanted, others=others)
     await do(store, Expect(parked), now=later(1))
     found = await find(store, "offer-1")

@@ -9,7 +9,7 @@ from store_kit import (
     PAID_KEY,
     agent,
     awaiting_payment,
-    claimed,
+    claim_all,
     do,
     end,
     fact,
@@ -17,7 +17,7 @@ from store_kit import (
     gate,
     later,
     question,
-    running,
+    save_running_plan,
     unsent_ids,
     wait,
 )
@@ -39,14 +39,14 @@ async def status(store: Store, expectation_id: str) -> ExpectationStatus:
 
 async def open_waits(store: Store, *waits: Expectation) -> None:
     await store.registry.register([awaiting_payment()], NOW)
-    await running(store, *waits)
+    await save_running_plan(store, *waits)
 
 
 async def test_an_outside_event_meets_the_wait_with_a_shared_key(store: Store) -> None:
     await open_waits(store, wait("w-1"))
     arrival = await store.queue.arrive([fact("f-1", ORDER)], later(5))
     assert arrival.agents == {"planner"} and arrival.strays == ()
-    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+    assert [(d.event.id, d.owner) for d in await claim_all(store, "planner")] == [("f-1", "plan-1")]
     met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(5))
     assert await store.plans.find_met("plan-1", "f-1") == met
@@ -122,7 +122,7 @@ async def test_an_early_event_meets_one_wait_when_it_opens(store: Store) -> None
     await do(store, Expect(wait("w-1")), Expect(wait("w-2")), now=later(10))
     met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(10))
-    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+    assert [(d.event.id, d.owner) for d in await claim_all(store, "planner")] == [("f-1", "plan-1")]
     await store.queue.arrive([fact("f-1", ORDER)], later(11))
     assert await status(store, "w-2") is ExpectationStatus.OPEN
 
@@ -164,8 +164,8 @@ async def test_an_early_event_handled_before_by_its_agent_still_wakes_the_plan(s
     both = replace(agent("planner", "*", topic=EventTopic.BUSINESS_FACTS), events=awaiting_payment().events)
     await store.registry.register([both], NOW)
     await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    (as_subscriber,) = await claimed(store, "planner")
+    (as_subscriber,) = await claim_all(store, "planner")
     await end(store, as_subscriber)
-    await running(store, wait("w-1"))
+    await save_running_plan(store, wait("w-1"))
     assert await status(store, "w-1") is ExpectationStatus.MET
     assert [stored.event.type for stored in await store.queue.unsent(10)] == [ANSWERED]

@@ -29,7 +29,7 @@ async def count(platform: Platform) -> int:
     return rows
 
 
-async def asked(platform: Platform, event_type: str) -> Any:
+async def request_result(platform: Platform, event_type: str) -> Any:
     return await platform.request(event_type, {}, timeout=PATIENCE)
 
 
@@ -94,7 +94,7 @@ def echo(publishes: int = 0) -> Tool:
     return tool
 
 
-def mixed() -> tuple[ChoreographyPlanner, Worker]:
+def planner_and_worker() -> tuple[ChoreographyPlanner, Worker]:
     """A planner and a worker: the planner asks the worker, and the worker gives the same goal to the planner."""
     minds = planner([publish("part.requested", n=n) for n in range(20)])
     return minds, passes_on("parts", "part.requested", "order.received")

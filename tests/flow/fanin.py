@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from kit import planner, published, requested, until
+from kit import planner, published_events, until, wait_for_requests
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
@@ -55,7 +55,7 @@ async def arrive(platform: Platform, replies: Sequence[EventEnvelope], at_once: 
         platform.services.signals.wake_agents()
 
 
-def shuffled(replies: list[EventEnvelope], rng: random.Random) -> list[EventEnvelope]:
+def shuffle(replies: list[EventEnvelope], rng: random.Random) -> list[EventEnvelope]:
     several = [*replies, *rng.sample(replies, min(TWICE, len(replies)))]
     rng.shuffle(several)
     return several
@@ -69,8 +69,8 @@ async def join_of_a_plan(platform: Platform, seed: int, need: int | None = None)
     await register_parts(platform)
     await platform.start(minds)
     plan = await platform.submit("order.received", {})
-    replies = [reply_to(request) for request in await requested(platform, PART, BRANCHES)]
-    await arrive(platform, shuffled(replies, rng), rng.randint(1, 40))
+    replies = [reply_to(request) for request in await wait_for_requests(platform, PART, BRANCHES)]
+    await arrive(platform, shuffle(replies, rng), rng.randint(1, 40))
     assert await plan.result(timeout=60) == {"done": True}
     details = await platform.plan(plan.plan_id)
     (joined,) = [step for step in details.steps if step.kind == "joined"]
@@ -81,7 +81,7 @@ async def join_of_a_plan(platform: Platform, seed: int, need: int | None = None)
     assert {step.place for step in came} == {step.data["n"] for step in came}  # type: ignore[call-overload,index]
 
 
-def gathering(specs: list[DelegationSpec], name: str = "clerk") -> Worker:
+def gathering_worker(specs: list[DelegationSpec], name: str = "clerk") -> Worker:
     """A worker: asks for all of them at once, and completes with the results."""
     worker = Worker(name)
 
@@ -104,10 +104,10 @@ def gathering(specs: list[DelegationSpec], name: str = "clerk") -> Worker:
 async def join_of_a_worker(platform: Platform, seed: int) -> None:
     rng = random.Random(seed)
     await register_parts(platform)
-    await platform.start(gathering([DelegationSpec(PART, {"n": n}, "part.done") for n in range(BRANCHES)]))
+    await platform.start(gathering_worker([DelegationSpec(PART, {"n": n}, "part.done") for n in range(BRANCHES)]))
     task_id = await platform.publish("action-requests", "order.requested", {})
-    replies = [reply_to(request) for request in await requested(platform, PART, BRANCHES)]
-    await arrive(platform, shuffled(replies, rng), rng.randint(1, 40))
+    replies = [reply_to(request) for request in await wait_for_requests(platform, PART, BRANCHES)]
+    await arrive(platform, shuffle(replies, rng), rng.randint(1, 40))
 
     async def has_ended() -> bool:
         return await platform.services.store.plans.task("clerk", task_id) is None
@@ -118,7 +118,7 @@ async def join_of_a_worker(platform: Platform, seed: int) -> None:
 
 
 async def answers(platform: Platform, task_id: str) -> list[Any]:
-    results = await published(platform, topic="action-results")
+    results = await published_events(platform, topic="action-results")
     return [event for event in results if event.data.get("task_id") == task_id]
 
 

@@ -90,13 +90,13 @@ def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
 
 
 @asynccontextmanager
-async def running(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
+async def running_platform(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
     async with open_platform(path, clock) as platform:
         await platform.start(*agents)
         yield platform
 
 
-async def killed(platform: Platform) -> None:
+async def kill_platform(platform: Platform) -> None:
     """Stop a platform as a kill of its process does: deliveries in hand are neither finished nor released."""
 
     async def is_not_given_back(deliveries: object) -> None: ...
@@ -176,7 +176,7 @@ async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[
         return found
 
 
-async def held_for(platform: Platform, clock: VirtualClock, span: timedelta) -> None:
+async def pass_time(platform: Platform, clock: VirtualClock, span: timedelta) -> None:
     """Let time pass no faster than this platform renews its leases, so that long handlers keep their deliveries."""
     until_when = clock.now() + span
     while clock.now() < until_when:
@@ -193,7 +193,7 @@ async def the_wait(platform: Platform) -> Wait:
     return waits[0]
 
 
-async def ended(platform: Platform, plan_id: str) -> Any:
+async def wait_for_end(platform: Platform, plan_id: str) -> Any:
     """Return the details of a plan once it has ended, in any way."""
 
     async def is_final() -> Any:
@@ -204,7 +204,7 @@ async def ended(platform: Platform, plan_id: str) -> Any:
     return await platform.plan(plan_id)
 
 
-async def stepped(platform: Platform, plan_id: str, kind: str) -> None:
+async def wait_for_step(platform: Platform, plan_id: str, kind: str) -> None:
     """Return when the history of a plan has a line of this kind."""
 
     async def has_one() -> bool:
@@ -223,22 +223,22 @@ async def sleeps(platform: Platform, plan_id: str) -> None:
     await until(platform, is_paused)
 
 
-async def published(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
+async def published_events(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
     return [event for event in await events(platform) if event.topic == topic]
 
 
-async def requested(platform: Platform, event_type: str, count: int = 1) -> list[EventEnvelope]:
+async def wait_for_requests(platform: Platform, event_type: str, count: int = 1) -> list[EventEnvelope]:
     """Return the requests of a type once there are `count` of them."""
 
     async def so_many() -> list[EventEnvelope]:
-        found = [event for event in await published(platform) if event.type == event_type]
+        found = [event for event in await published_events(platform) if event.type == event_type]
         return found if len(found) >= count else []
 
     return await until(platform, so_many)
 
 
 async def types(platform: Platform, **query: Any) -> list[str]:
-    return [event.type for event in await published(platform, **query)]
+    return [event.type for event in await published_events(platform, **query)]
 
 
 async def served_meanwhile(platform: Platform, work: Awaitable[T], monkeypatch: pytest.MonkeyPatch) -> tuple[T, int]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import events, held_for, is_idle, open_platform, running, until
+from kit import events, is_idle, open_platform, pass_time, running_platform, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -105,7 +105,7 @@ async def test_a_transient_error_or_retry_runs_a_handler_again_with_the_same_key
     await platform.start(tool)
     asking = asyncio.ensure_future(platform.request("call.requested", {}, timeout=600))
     while not asking.done():
-        await held_for(platform, clock, timedelta(seconds=0.5))
+        await pass_time(platform, clock, timedelta(seconds=0.5))
     assert (await asking)["result"] == {"attempts": 3}
     assert [attempt for attempt, _ in seen] == [1, 2, 3]
     assert len({key for _, key in seen}) == 1
@@ -209,7 +209,7 @@ async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) ->
 
     tool.on_shutdown(lambda: happened.append("stop"))
     tool.on_invoke("hook.requested")(lambda request, context: happened.append("work"))
-    async with running(path, None, tool) as platform:
+    async with running_platform(path, None, tool) as platform:
         assert (await platform.request("hook.requested", {}, timeout=5))["success"]
     assert happened == ["start", "work", "stop"]
 
@@ -220,7 +220,7 @@ async def test_a_request_to_an_absent_agent_is_handled_when_it_is_back(path: Any
     async with open_platform(path, clock) as platform:
         with pytest.raises(DeadlineExceeded):
             await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=0, idempotency_key="k")
-    async with running(path, clock, adder()) as platform:
+    async with running_platform(path, clock, adder()) as platform:
         reply = await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=5, idempotency_key="k")
         assert reply["result"] == {"total": 2}
 

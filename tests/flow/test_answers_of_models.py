@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, order, planner, published, stock
+from kit import PATIENCE, as_time_passes, order, planner, published_events, stock
 
 from soorma_ai import PlanFailed, Platform
 from soorma_ai.errors import Paid, UnreadableAnswer
@@ -71,21 +71,21 @@ async def test_a_repair_without_loss_costs_no_call_and_the_journal_names_it(
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     first, second = (await platform.plan(plan.plan_id)).decisions
     assert how in first.found and first.verdict == "accepted" and second.found == ""
-    assert [event.data for event in await published(platform)][1:] == [{"order_id": "A"}]
+    assert [event.data for event in await published_events(platform)][1:] == [{"order_id": "A"}]
 
 
 async def test_a_repaired_answer_is_checked_like_any_other(platform: Platform) -> None:
     lone = {"reasoning": "", "step": {**RESERVE["step"], "data": '{"order_id": "\\ud800"}'}}
     plan = await order(platform, planner([lone, DONE]), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert len(await published(platform)) == 1, "the goal alone"
+    assert len(await published_events(platform)) == 1, "the goal alone"
 
 
 async def test_a_blank_question_is_refused_and_not_published(platform: Platform) -> None:
     blank = wait("user.replied", "  ")
     plan = await order(platform, planner([blank, DONE], external_events=["user.replied"]), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert not await published(platform, topic="notification-events")
+    assert not await published_events(platform, topic="notification-events")
     assert "is blank" in (await platform.plan(plan.plan_id)).decisions[0].refusal
 
 

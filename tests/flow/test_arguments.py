@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
-from kit import PATIENCE, ended, order, planner, stock, types
+from kit import PATIENCE, order, planner, stock, types, wait_for_end
 from machines import GOAL, research
 
 from soorma_ai import (
@@ -320,5 +320,5 @@ async def test_inside_a_handler_nothing_acts_at_once(platform: Platform) -> None
                 await call(platform, context.lineage.plan_id)
 
     plan = await order(platform, planner([publish("act.requested"), complete({})]), tool)
-    (replied,) = [step for step in (await ended(platform, plan.plan_id)).steps if step.kind == "replied"]
+    (replied,) = [step for step in (await wait_for_end(platform, plan.plan_id)).steps if step.kind == "replied"]
     assert replied.note == "ok", replied.data

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, planner, published, types
+from kit import PATIENCE, order, payments, planner, published_events, types
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Reject, Tool
@@ -102,7 +102,7 @@ async def test_events_stuffed_with_words_do_not_crowd_out_the_right_one(
     (first, *_) = minds.reasoner.questions  # type: ignore[union-attr]
     assert '"publish:parcel.weigh":' in first.messages[0].content
     assert "are not listed" in first.messages[1].content
-    assert [event.type for event in await published(platform)][1:] == ["parcel.weigh"]
+    assert [event.type for event in await published_events(platform)][1:] == ["parcel.weigh"]
 
 
 MARK = "FORGED"

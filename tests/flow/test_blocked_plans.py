@@ -8,20 +8,20 @@ import pytest
 from fanin import PART, WIDE, arrive, register_parts, reply_to
 from kit import (
     PATIENCE,
-    ended,
     events,
-    held_for,
-    killed,
+    kill_platform,
     open_platform,
     order,
+    pass_time,
     payments,
     planner,
-    requested,
-    running,
-    stepped,
+    running_platform,
     stock,
     the_wait,
     until,
+    wait_for_end,
+    wait_for_requests,
+    wait_for_step,
 )
 
 from soorma_ai import (
@@ -190,14 +190,14 @@ async def test_a_resting_plan_asks_again_after_a_kill_and_a_start_with_another_k
     await platform.__aenter__()
     plan = await order(platform, planner(key), payments(charged=charged))
     await blocked_details(platform, plan.plan_id)
-    await killed(platform)
+    await kill_platform(platform)
     still_bad = Key()
-    async with running(path, clock, planner(still_bad), payments(charged=charged)) as platform:
+    async with running_platform(path, clock, planner(still_bad), payments(charged=charged)) as platform:
         assert (await blocked_details(platform, plan.plan_id)).status == "paused"
         assert still_bad.asked == 1
     key.is_good = True
-    async with running(path, clock, planner(key), payments(charged=charged)) as platform:
-        details = await ended(platform, plan.plan_id)
+    async with running_platform(path, clock, planner(key), payments(charged=charged)) as platform:
+        details = await wait_for_end(platform, plan.plan_id)
     assert (details.status, details.result, charged) == ("completed", {"ok": True}, [1])
 
 
@@ -206,14 +206,14 @@ async def test_a_reply_to_a_resting_plan_is_kept(platform: Platform) -> None:
     key = Key(publish_all(*(publish(PART, n=n) for n in (1, 2)), need=1), publish(PART, n=3), DONE, answers=1)
     await register_parts(platform)
     plan = await order(platform, planner(key, limits=WIDE))
-    first, second = await requested(platform, PART, 2)
+    first, second = await wait_for_requests(platform, PART, 2)
     await arrive(platform, [reply_to(first)])
     await blocked_details(platform, plan.plan_id)
     await arrive(platform, [reply_to(second)])
     key.is_good = True
     await platform.resume(plan.plan_id)
-    await stepped(platform, plan.plan_id, "late")
-    _, _, third = await requested(platform, PART, 3)
+    await wait_for_step(platform, plan.plan_id, "late")
+    _, _, third = await wait_for_requests(platform, PART, 3)
     await arrive(platform, [reply_to(third)])
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
@@ -222,7 +222,7 @@ async def test_a_resting_plan_is_cancelled_at_once(platform: Platform) -> None:
     plan = await order(platform, planner(Key()), stock())
     await blocked_details(platform, plan.plan_id)
     await platform.cancel(plan.plan_id, "no more need")
-    details = await ended(platform, plan.plan_id)
+    details = await wait_for_end(platform, plan.plan_id)
     assert (details.status, details.blocked) == ("cancelled", ())
     assert await platform.resume_all() == []
 
@@ -331,7 +331,7 @@ async def test_a_resumed_plan_with_an_unavailable_model_needs_no_operator(
 
     await until(platform, is_away)
     assert (await platform.plan(plan.plan_id)).blocked == ()
-    await held_for(platform, clock, timedelta(minutes=1))
+    await pass_time(platform, clock, timedelta(minutes=1))
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
 
 

@@ -6,8 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from circles import MOST_IN_A_CIRCLE, answers_by_asking, asked, count, echo, has_letter, mixed, ping_pong, repeats
-from kit import PATIENCE, as_time_passes, ended, is_idle, planner, until
+from circles import (
+    MOST_IN_A_CIRCLE,
+    answers_by_asking,
+    count,
+    echo,
+    has_letter,
+    ping_pong,
+    planner_and_worker,
+    repeats,
+    request_result,
+)
+from kit import PATIENCE, as_time_passes, is_idle, planner, until, wait_for_end
 
 from soorma_ai import (
     Agent,
@@ -36,7 +46,7 @@ async def wait_for_letter(platform: Platform, clock: VirtualClock, limit: str) -
 
 async def test_workers_in_a_delegation_circle_are_stopped_and_the_asker_gets_max_nesting(platform: Platform) -> None:
     await platform.start(*ping_pong())
-    answer = await asked(platform, "ping.requested")
+    answer = await request_result(platform, "ping.requested")
     assert answer["success"] is False
     assert "limit_exceeded: max_nesting" in answer["error"]["message"]
     assert await count(platform) < MOST_IN_A_CIRCLE
@@ -44,9 +54,9 @@ async def test_workers_in_a_delegation_circle_are_stopped_and_the_asker_gets_max
 
 async def test_an_asker_gets_the_code_of_a_tripped_limit(path: Path, clock: VirtualClock) -> None:
     """Without a level left, a worker may do a task, and send no request."""
-    async with limited(path, clock, Limits(max_nesting=0)) as platform:
+    async with limited_platform(path, clock, Limits(max_nesting=0)) as platform:
         await platform.start(*ping_pong())
-        answer = await asked(platform, "ping.requested")
+        answer = await request_result(platform, "ping.requested")
     assert answer["error"]["code"] == "limit_exceeded"
 
 
@@ -77,14 +87,14 @@ async def test_facts_and_requests_in_one_circle_are_stopped(platform: Platform) 
         await context.bus.request("echo.requested", {}, "nobody.hears")
 
     await platform.start(loud, echo(1))
-    await asked(platform, "echo.requested")
+    await request_result(platform, "echo.requested")
     await until(platform, lambda: has_letter(platform, "max_nesting"))
     await until(platform, lambda: is_idle(platform))
     assert await count(platform) <= MOST_IN_A_CIRCLE
 
 
 async def test_planners_and_workers_in_a_circle_are_stopped(platform: Platform) -> None:
-    await platform.start(*mixed())
+    await platform.start(*planner_and_worker())
     plan = await platform.submit("order.received", {})
     with pytest.raises(PlanFailed):
         await plan.result(timeout=PATIENCE)
@@ -106,7 +116,7 @@ async def test_a_circle_within_a_plan_is_a_failed_step_of_the_plan(platform: Pla
 
 
 async def test_a_doubling_circle_makes_no_more_than_max_events(path: Path, clock: VirtualClock) -> None:
-    async with limited(path, clock, Limits(max_events=500)) as platform:
+    async with limited_platform(path, clock, Limits(max_events=500)) as platform:
         await platform.start(repeats("twice", "twice.came", "twice.came", times=2))
         await platform.publish("business-facts", "twice.came", {})
         await wait_for_letter(platform, clock, "max_events")
@@ -114,7 +124,7 @@ async def test_a_doubling_circle_makes_no_more_than_max_events(path: Path, clock
 
 
 async def test_listeners_of_a_repeated_fact_share_its_remaining_events(path: Path, clock: VirtualClock) -> None:
-    async with limited(path, clock, Limits(max_events=500)) as platform:
+    async with limited_platform(path, clock, Limits(max_events=500)) as platform:
         await platform.start(*(repeats(f"ear-{n}", "heard.came", "heard.came") for n in range(3)))
         await platform.publish("business-facts", "heard.came", {})
         await wait_for_letter(platform, clock, "max_events")
@@ -132,13 +142,13 @@ async def test_a_plans_own_limit_on_events_holds_for_its_workers(platform: Platf
 
     await platform.start(minds, tool, repeats("twice", "twice.came", "twice.came", times=2))
     plan = await platform.submit("order.received", {})
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     await wait_for_letter(platform, clock, "max_events")
     assert 100 <= await count(platform) <= 202
 
 
 @asynccontextmanager
-async def limited(path: Path, clock: VirtualClock, limits: Limits) -> AsyncGenerator[Platform]:
+async def limited_platform(path: Path, clock: VirtualClock, limits: Limits) -> AsyncGenerator[Platform]:
     async with Platform(f"sqlite:///{path}", clock=clock, limits=limits) as platform:
         yield platform
 
@@ -176,7 +186,7 @@ async def test_a_task_of_500_requests_one_after_the_other_draws_on_no_limit(plat
             await task.delegate("echo.requested", {}, "echo.done")
 
     await platform.start(worker, echo(1))
-    answer = await asked(platform, "long.requested")
+    answer = await request_result(platform, "long.requested")
     assert answer["result"] == {"n": 500}
 
 
@@ -205,7 +215,7 @@ async def test_a_fan_out_of_1000_parts_with_a_few_events_each_comes_together(pla
         await (await result.restore_task()).complete({})
 
     await platform.start(wide, part, echo(1))
-    answer = await asked(platform, "wide.requested")
+    answer = await request_result(platform, "wide.requested")
     assert answer["result"] == {"parts": 1000}
 
 
@@ -219,7 +229,7 @@ async def test_a_handler_publishes_at_most_5000_events_and_else_its_asker_gets_a
         return {}
 
     await platform.start(tool)
-    answer = await asked(platform, "flood.requested")
+    answer = await request_result(platform, "flood.requested")
     assert answer["error"]["code"] == "limit_exceeded"
     assert "events_per_handling" in answer["error"]["message"]
     assert await count(platform) == 2
@@ -233,5 +243,5 @@ async def test_a_result_of_30_megabytes_is_refused_before_the_transaction(platfo
         return {"x": "y" * 30_000_000}
 
     await platform.start(tool)
-    answer = await asked(platform, "big.requested")
+    answer = await request_result(platform, "big.requested")
     assert "limit_exceeded: max_event_bytes" in answer["error"]["message"]

@@ -9,7 +9,17 @@ from typing import Any
 
 import postgres_server
 import pytest
-from circles import MOST_IN_A_CIRCLE, answers_by_asking, asked, count, echo, has_letter, passes_on, ping_pong, repeats
+from circles import (
+    MOST_IN_A_CIRCLE,
+    answers_by_asking,
+    count,
+    echo,
+    has_letter,
+    passes_on,
+    ping_pong,
+    repeats,
+    request_result,
+)
 from kit import PATIENCE, is_idle, planner, until
 from nats_server import NatsServer
 from worst import HAS_BROKER
@@ -83,7 +93,7 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 async def test_workers_in_a_delegation_circle_are_stopped_and_the_asker_gets_the_limit(pair: Pair) -> None:
     ping, pong = ping_pong()
     await pair.start([ping], [pong])
-    answer = await asked(pair.one, "ping.requested")
+    answer = await request_result(pair.one, "ping.requested")
     assert answer["success"] is False
     assert "limit_exceeded" in answer["error"]["message"]
     assert await pair.count() < MOST_IN_A_CIRCLE
@@ -153,6 +163,6 @@ async def test_a_doubling_circle_of_two_stores_makes_no_more_than_max_events_for
     """Events that come back from another store count under a second root."""
     async with two_stores(tmp_path, nats_server, Limits(max_events=MOST)) as pair:
         await pair.start(doubles("here", "there"), doubles("there", "here"))
-        await asked(pair.one, "here.requested")
+        await request_result(pair.one, "here.requested")
         await until(pair.one, lambda: has_letter(pair.one, "max_events"))
         assert MOST // 10 <= await pair.count() <= 2 * MOST

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, ended, open_platform, order, planner, pursue, stock
+from kit import as_time_passes, open_platform, order, planner, pursue, stock, wait_for_end
 from worst import HAS_BROKER
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
@@ -71,7 +71,7 @@ async def test_a_request_its_handling_and_its_reply_are_two_commits(path: Path) 
 async def test_the_usage_of_a_plan_counts_spent_tokens_without_reserved_ones(platform: Platform) -> None:
     plan = await pursue(platform, "order.received", {}, planner([*reservations(3), complete({})]), stock())
     await plan.result(timeout=5)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.usage.llm_calls == len(found.decisions) == 4
     assert found.usage.tokens == sum(one.prompt_tokens + one.completion_tokens for one in found.decisions)
 
@@ -101,7 +101,7 @@ async def test_a_models_answer_is_kept_when_the_commit_of_its_step_fails(
     failed = failing_once(platform, error, lambda work: len(work.bill) == 1 and work.bill[0].entry is not None)
     plan = await order(platform, minds, stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert len(failed) == 1
     assert found.usage.llm_calls == len(found.decisions) == 3, "no question was asked twice"
 
@@ -140,7 +140,7 @@ async def test_a_handler_run_again_finds_its_own_decision_in_the_journal(platfor
 
     plan = await order(platform, minds, stock())
     await plan.result(timeout=5)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (len(runs), found.usage.llm_calls, len(found.decisions)) == (2, 2, 2)
 
 
@@ -172,7 +172,7 @@ async def test_a_failed_claim_is_made_again(platform: Platform, clock: VirtualCl
     queue.claim = claim  # type: ignore[method-assign]
     plan = await order(platform, planner([*reservations(1), complete({})]), stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    assert (await ended(platform, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, plan.plan_id)).status == "completed"
     assert len(failed) == 2
 
 
@@ -189,5 +189,5 @@ async def test_a_call_that_cannot_be_reserved_leaves_nothing_charged(platform: P
     plans.reserve = reserve  # type: ignore[method-assign]
     plan = await order(platform, planner([*reservations(1), complete({})]), stock())
     await as_time_passes(clock, lambda: platform.plans(status="completed"))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (len(failed), found.usage.llm_calls, len(found.decisions)) == (1, 2, 2)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ORDER_ID, PATIENCE, order, payments, planner, published, stock, types
+from kit import AMOUNT, ORDER_ID, PATIENCE, order, payments, planner, published_events, stock, types
 from msgspec.structs import replace
 from unit.material import branching
 
@@ -53,7 +53,7 @@ async def test_after_two_re_asks_the_plan_fails_with_the_reason_for_its_caller(p
         await plan.result(timeout=5)
     details = await platform.plan(plan.plan_id)
     assert len(details.decisions) == 3
-    answer = (await published(platform, topic="action-results"))[0]
+    answer = (await published_events(platform, topic="action-results"))[0]
     assert answer.data["error"]["code"] == "unknown_event"
 
 
@@ -147,9 +147,11 @@ async def test_every_decision_sees_the_goal_the_history_and_the_schemas_of_the_o
     minds.custom_context(lambda plan, context: {"weather": "rain", "goal": plan.goal_event})
     plan = await order(platform, minds, stock(), payments(), order_id="A1", amount=7)
     assert await plan.result(timeout=PATIENCE) == {"paid": True}
-    goal, *asked = await published(platform)
+    goal, *asked = await published_events(platform)
     assert [event.type for event in asked] == ["inventory.reserve.requested", "payment.charge.requested"]
-    answers = [e for e in await published(platform, topic="action-results") if e.correlation_id == goal.correlation_id]
+    answers = [
+        e for e in await published_events(platform, topic="action-results") if e.correlation_id == goal.correlation_id
+    ]
     assert [(a.type, a.data["result"]) for a in answers] == [("order.received.completed", {"paid": True})]
     last = minds.reasoner.questions[-1]  # type: ignore[union-attr]
     system, user = (message.content for message in last.messages)

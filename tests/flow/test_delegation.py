@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, order, planner, published, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, order, planner, published_events, stock, the_wait, until, wait_for_end
 
 from soorma_ai import (
     DelegateAction,
@@ -35,7 +35,7 @@ async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platf
     root = planner([delegate("buyer", "buy.wanted", {"what": "pens"}), complete({"ok": True})])
     await platform.start(root, buyer([RESERVE, complete({"bought": "pens"})]), stock())
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     (child,) = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
     assert (child.root_plan_id, child.lineage.session_id, child.depth) == (plan.plan_id, "s-1", 2)
@@ -121,7 +121,7 @@ async def test_a_goal_made_for_a_cancelled_plan_is_cancelled_or_not_begun(platfo
 
     await until(platform, all_ask)
     await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     if not begun:
         await platform.start(child)
     await until(platform, lambda: _count(platform, "cancelled", 2))
@@ -129,7 +129,7 @@ async def test_a_goal_made_for_a_cancelled_plan_is_cancelled_or_not_begun(platfo
 
 
 async def _is_requested(platform: Platform, event_type: str) -> bool:
-    requests = [event for event in await published(platform) if event.type == event_type]
+    requests = [event for event in await published_events(platform) if event.type == event_type]
     return bool(requests) and await platform.services.store.queue.backlog(1) > 0
 
 
@@ -152,10 +152,10 @@ async def test_a_worker_with_endless_requests_to_itself_ends_with_its_plan(
     plan = await order(platform, minds, worker)
     await until(platform, lambda: len(begun) > 5)
     await clock.advance(timedelta(hours=1))
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
 
     async def is_refused() -> bool:
-        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
+        answers = [e for e in await published_events(platform, topic="action-results") if e.source == "clerk"]
         return any("the plan that asked for it has failed; " in str(answer.data.get("error")) for answer in answers)
 
     # Deliveries in hand at that hour come again.
@@ -184,12 +184,12 @@ async def test_cancelling_ends_the_task_of_a_worker_and_its_open_requests(platfo
     await platform.cancel(plan.plan_id)
     await until(platform, lambda: _no_waits(platform))
     assert await platform.answer(question.wait_id, {"kg": 5}) == "superseded"
-    replies = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    replies = [e for e in await published_events(platform, topic="action-results") if e.source in ("clerk", "lifter")]
     assert {(e.source, e.data["error"]["code"]) for e in replies} == {("clerk", "cancelled"), ("lifter", "cancelled")}  # type: ignore[index,call-overload]
 
 
 async def _no_waits(platform: Platform) -> bool:
-    rows = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    rows = [e for e in await published_events(platform, topic="action-results") if e.source in ("clerk", "lifter")]
     return await platform.waits() == [] and len(rows) == 2
 
 

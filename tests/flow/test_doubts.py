@@ -10,18 +10,18 @@ from kit import (
     AMOUNT,
     PATIENCE,
     as_time_passes,
-    ended,
     happens,
     is_idle,
-    killed,
+    kill_platform,
     open_platform,
     order,
     planner,
-    published,
-    running,
+    published_events,
+    running_platform,
     stock,
     the_wait,
     until,
+    wait_for_end,
 )
 
 from soorma_ai import InvocationContext, PlatformContext, Reject, Retry, Tool
@@ -61,7 +61,7 @@ class Bank:
         return {"receipt": f"r-{self.charges}"}
 
 
-def buying() -> Any:
+def buying_planner() -> Any:
     def decide(question: ModelQuestion) -> Any:
         """Read from the prompt how far the plan is, in any process."""
         asked = f"You published {ASKED}" in question.messages[-1].content
@@ -70,7 +70,7 @@ def buying() -> Any:
     return planner(decide)
 
 
-async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
+async def kill_in_the_middle(path: Path, clock: VirtualClock) -> str:
     """Kill the process after the tool has begun, and return the plan's id."""
     platform, moved = open_platform(path, clock), asyncio.Event()
 
@@ -79,9 +79,9 @@ async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
         await asyncio.Event().wait()
 
     await platform.__aenter__()
-    plan = await order(platform, buying(), bank(never_ends))
+    plan = await order(platform, buying_planner(), bank(never_ends))
     await happens(moved)
-    await killed(platform)
+    await kill_platform(platform)
     return plan.plan_id
 
 
@@ -93,16 +93,16 @@ async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
 async def test_a_kill_in_the_middle_is_a_question_to_a_person(
     path: Path, clock: VirtualClock, answer: dict[str, Any], charges: int
 ) -> None:
-    plan_id = await killed_in_the_middle(path, clock)
+    plan_id = await kill_in_the_middle(path, clock)
     account = Bank()
-    async with running(path, clock, buying(), bank(account.charge)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         assert (question.reason, question.expected_event, question.agent) == ("in_doubt", ASKED, "bank")
         assert question.root_plan_id == plan_id
         assert '{"amount":5}' in question.message
         assert account.charges == 0
         assert await platform.answer(question.wait_id, answer) == "accepted"
-        plan = await ended(platform, plan_id)
+        plan = await wait_for_end(platform, plan_id)
         assert (plan.status, account.charges) == ("completed", charges)
         assert [step.kind for step in plan.steps].count("replied") == 1
         assert await platform.waits() == []
@@ -114,7 +114,7 @@ async def test_an_error_after_the_handler_began_is_in_doubt_too(
 ) -> None:
     account = Bank(fails=raised)
     async with open_platform(path, clock) as platform:
-        plan = await order(platform, buying(), bank(account.charge))
+        plan = await order(platform, buying_planner(), bank(account.charge))
         question = await the_wait(platform)
         assert str(raised) in question.message
         account.fails = None
@@ -136,7 +136,7 @@ async def test_a_retry_of_an_at_most_once_handler_runs_it_again_without_a_questi
             raise Retry("not sent", after=None)
         return {"receipt": "r"}
 
-    async with running(path, clock, buying(), bank(charge)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(charge)) as platform:
         await platform.submit("order.received", {})
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         assert (tries, await platform.waits()) == ([1, 2, 3], [])
@@ -145,7 +145,7 @@ async def test_a_retry_of_an_at_most_once_handler_runs_it_again_without_a_questi
 async def test_a_rejection_of_an_at_most_once_handler_is_believed(path: Path, clock: VirtualClock) -> None:
     account = Bank(fails=Reject("no such card", code="no_card"))
     async with open_platform(path, clock) as platform:
-        plan = await order(platform, buying(), bank(account.charge))
+        plan = await order(platform, buying_planner(), bank(account.charge))
         assert await plan.result(timeout=PATIENCE) == {"paid": True}
         assert (account.charges, await platform.waits()) == (1, [])
 
@@ -158,7 +158,7 @@ async def test_a_rejection_of_an_at_most_once_handler_is_believed(path: Path, cl
 async def test_a_hook_is_asked_before_a_person(
     path: Path, clock: VirtualClock, finding: object, charges: int, asks: bool
 ) -> None:
-    plan_id = await killed_in_the_middle(path, clock)
+    plan_id = await kill_in_the_middle(path, clock)
     account = Bank()
     keys: list[str] = []
 
@@ -166,20 +166,20 @@ async def test_a_hook_is_asked_before_a_person(
         keys.append(request.idempotency_key)
         return finding
 
-    async with running(path, clock, buying(), bank(account.charge, reconcile=look_it_up)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(account.charge, reconcile=look_it_up)) as platform:
         if asks:
             question = await the_wait(platform)
             assert "the bank is closed" in question.message
             await platform.answer(question.wait_id, {"outcome": "not_done"})
-        assert (await ended(platform, plan_id)).status == "completed"
+        assert (await wait_for_end(platform, plan_id)).status == "completed"
         assert (account.charges, len(keys)) == (charges, 1)
-        assert len([e for e in await published(platform) if e.type == ASKED]) == 1
+        assert len([e for e in await published_events(platform) if e.type == ASKED]) == 1
 
 
 @pytest.mark.parametrize("later", [TransientError("the bank does not answer"), Retry("the books are closed")])
 async def test_a_hook_unable_to_look_now_looks_again_later(path: Path, clock: VirtualClock, later: Exception) -> None:
     """A Retry of the hook is none of the handler: nothing is known yet."""
-    await killed_in_the_middle(path, clock)
+    await kill_in_the_middle(path, clock)
     account, looks = Bank(), 0
 
     async def look_it_up(request: InvocationContext, context: PlatformContext) -> Done:
@@ -189,7 +189,7 @@ async def test_a_hook_unable_to_look_now_looks_again_later(path: Path, clock: Vi
             raise later
         return Done({"receipt": "r-0"})
 
-    async with running(path, clock, buying(), bank(account.charge, reconcile=look_it_up)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(account.charge, reconcile=look_it_up)) as platform:
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         assert (account.charges, looks) == (0, 3)
 
@@ -202,12 +202,12 @@ def test_an_unknown_effects_value_or_a_needless_hook_is_refused() -> None:
 
 
 async def test_a_request_answered_as_not_done_is_not_run_for_a_cancelled_plan(path: Path, clock: VirtualClock) -> None:
-    plan_id = await killed_in_the_middle(path, clock)
+    plan_id = await kill_in_the_middle(path, clock)
     account = Bank()
-    async with running(path, clock, buying(), bank(account.charge)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         await platform.cancel(plan_id)
-        await ended(platform, plan_id)
+        await wait_for_end(platform, plan_id)
         assert await platform.answer(question.wait_id, {"outcome": "not_done"}) == "accepted"
         await until(platform, lambda: is_idle(platform))
         assert account.charges == 0
@@ -216,11 +216,13 @@ async def test_a_request_answered_as_not_done_is_not_run_for_a_cancelled_plan(pa
 async def test_an_answer_about_a_request_without_a_handler_still_ends_the_request(
     path: Path, clock: VirtualClock
 ) -> None:
-    plan_id = await killed_in_the_middle(path, clock)
-    async with running(path, clock, buying(), Tool("bank", events_produced=["seen"]), stock()) as platform:
+    plan_id = await kill_in_the_middle(path, clock)
+    async with running_platform(
+        path, clock, buying_planner(), Tool("bank", events_produced=["seen"]), stock()
+    ) as platform:
         question = await the_wait(platform)
         await platform.answer(question.wait_id, {"outcome": "done", "result": {"receipt": "r-0"}})
-        plan = await ended(platform, plan_id)
+        plan = await wait_for_end(platform, plan_id)
         (replied,) = [step for step in plan.steps if step.kind == "replied"]
         assert replied.data["code"] == "in_doubt"  # type: ignore[index,call-overload]
         assert [letter.agent for letter in await platform.dead_letters()] == ["bank"]
@@ -230,7 +232,7 @@ async def test_an_always_retrying_handler_runs_again_when_its_letter_is_redriven
     path: Path, clock: VirtualClock
 ) -> None:
     account = Bank(fails=Retry("not sent"))
-    async with running(path, clock, buying(), bank(account.charge)) as platform:
+    async with running_platform(path, clock, buying_planner(), bank(account.charge)) as platform:
         await platform.submit("order.received", {})
         (letter,) = await as_time_passes(clock, platform.dead_letters)
         account.fails = None

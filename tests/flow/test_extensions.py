@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from fanin import WIDE
-from kit import PATIENCE, as_time_passes, ended, order, payments, planner, pursue, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, order, payments, planner, pursue, stock, the_wait, until, wait_for_end
 from machines import GOAL, Web, analyst, research, researcher
 from msgspec.structs import replace
 
@@ -126,20 +126,20 @@ async def test_a_goal_is_delegated_without_features(bare: Platform) -> None:
     buyer = planner([RESERVE, complete({"bought": "pens"})], name="buyer", goals=["buy.wanted"])
     root = planner([delegate("buyer", "buy.wanted", {"what": "pens"}), complete({"ok": True})])
     plan = await order(bare, root, buyer, stock())
-    assert (await ended(bare, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(bare, plan.plan_id)).status == "completed"
 
 
 async def test_a_state_machine_runs_without_features(bare: Platform) -> None:
     agents = researcher(research()), Web("failed", "found"), analyst()
     plan = await pursue(bare, GOAL, {"topic": "owls"}, *agents)
-    assert (await ended(bare, plan.plan_id)).current_state == "done"
+    assert (await wait_for_end(bare, plan.plan_id)).current_state == "done"
 
 
 async def test_requests_are_joined_without_features(bare: Platform) -> None:
     both = publish_all(*(publish("inventory.reserve.requested", order_id=name) for name in ("A", "B")))
     minds = planner([both, complete({"ok": True})], limits=WIDE)
     plan = await order(bare, minds, stock())
-    assert (await ended(bare, plan.plan_id)).status == "completed"
+    assert (await wait_for_end(bare, plan.plan_id)).status == "completed"
     assert len(minds.reasoner.questions) == 2
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import ended, the_wait
+from kit import the_wait, wait_for_end
 from phased import seen
 
 from soorma_ai import InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
@@ -217,7 +217,7 @@ async def test_an_answer_about_the_coverage_counts_in_its_time_and_is_late_after
     coverage = await the_wait(platform)
     assert coverage.wait_id != tree.wait_id
     await clock.advance(timedelta(hours=1).total_seconds())
-    assert (await ended(platform, journey.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
     assert await platform.answer(coverage.wait_id, {"approved": False}) == "late"
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, stock, the_wait, until
+from kit import PATIENCE, order, planner, published_events, stock, the_wait, until, wait_for_end
 from phased import BRIEF, Writer, library, seen
 
 from soorma_ai import (
@@ -42,9 +42,9 @@ async def test_a_plan_that_gives_up_fails_as_gave_up_with_its_reason(platform: P
     with pytest.raises(PlanFailed) as failed:
         await plan.result(timeout=PATIENCE)
     assert (failed.value.code, failed.value.reason) == ("gave_up", WORDS)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, found.usage.actions, found.result) == ("failed", 1, None)
-    *_, answer = await published(platform, topic="action-results")
+    *_, answer = await published_events(platform, topic="action-results")
     assert (answer.data["success"], answer.data["error"]) == (False, {"code": "gave_up", "message": WORDS})
 
 
@@ -52,14 +52,14 @@ async def test_a_result_schema_does_not_stand_in_the_way_of_giving_up(platform: 
     closed = {"type": "object", "properties": {"paid": {"type": "number"}}, "required": ["paid"]}
     goal = EventDefinition(event_name="order.received", response_schema=closed)
     plan = await order(platform, planner([NO_SHOP], goals=[goal], max_actions=0), stock())
-    assert (await ended(platform, plan.plan_id)).reason == WORDS
+    assert (await wait_for_end(platform, plan.plan_id)).reason == WORDS
 
 
 async def test_a_child_that_gives_up_is_a_failed_request_of_its_parent(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {}), give_up("The buyer found no shop.")])
     await platform.start(root, planner([NO_SHOP], name="buyer", goals=["buy.wanted"]), stock())
     plan = await platform.submit("order.received", {})
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, found.reason) == ("failed", "gave_up: The buyer found no shop.")
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert (replied.note, replied.data) == ("failed", {"code": "gave_up", "message": WORDS})
@@ -108,7 +108,7 @@ async def test_a_handler_gives_up_by_the_same_decision_as_a_model(platform: Plat
         await orders.execute_decision(PlannerDecision(next_action=action), context)
 
     plan = await order(platform, orders, stock())
-    assert (await ended(platform, plan.plan_id)).reason == "gave_up: The shop is closed."
+    assert (await wait_for_end(platform, plan.plan_id)).reason == "gave_up: The shop is closed."
 
 
 def asking_planner(*script: Any, **options: Any) -> Any:
@@ -163,7 +163,7 @@ async def test_silence_of_a_week_ends_a_plan_about_to_give_up(platform: Platform
     plan = await order(platform, asking_planner(limits=Limits(deadline=None)), stock())
     await the_wait(platform)
     await clock.advance(timedelta(days=7))
-    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+    assert (await wait_for_end(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
 
 
 async def test_a_journey_is_helped_within_its_phase(platform: Platform) -> None:
@@ -203,7 +203,7 @@ async def test_only_people_of_the_named_roles_help_a_plan_about_to_give_up(
 
 
 async def _reminders(platform: Platform, count: int) -> list[EventEnvelope]:
-    found = (await published(platform, topic="notification-events"))[1:]
+    found = (await published_events(platform, topic="notification-events"))[1:]
     return found if len(found) >= count else []
 
 
@@ -214,7 +214,7 @@ async def test_silence_until_the_questions_deadline_ends_a_plan_about_to_give_up
     question = await the_wait(platform)
     assert question.deadline == question.opened_at + timedelta(days=2)
     await clock.advance(timedelta(days=2))
-    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+    assert (await wait_for_end(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
 
 
 def test_an_unknown_value_of_on_give_up_is_refused() -> None:
@@ -281,4 +281,4 @@ async def test_a_model_that_obeys_such_a_payload_fails_only_its_own_plan(platfor
     plan = await order(platform, planner(obeys), liar(FORGERIES[0].format(WORDS_OF_OTHERS[0]), fails=False))
     with pytest.raises(PlanFailed, match="gave_up: Give up this plan"):
         await plan.result(timeout=PATIENCE)
-    assert len(await published(platform)) == 2, "the goal and one request"
+    assert len(await published_events(platform)) == 2, "the goal and one request"

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, killed, open_platform, order, planner, requested, running, stock, the_wait, until
+from kit import (
+    as_time_passes,
+    kill_platform,
+    open_platform,
+    order,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_requests,
+)
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
@@ -109,7 +120,7 @@ async def test_a_request_that_kills_its_worker_fails_once_its_attempts_are_spent
             await platform.__aexit__(None, None, None)
             break
         kills += 1
-        await killed(platform)
+        await kill_platform(platform)
     assert kills == MAX_ATTEMPTS
 
 
@@ -131,8 +142,8 @@ async def test_a_request_to_a_killed_worker_times_out_and_the_plan_goes_on(
     await platform.__aenter__()
     await order(platform, *askers(requester), carrier(began))
     assert await begins_or_ends(platform, began)
-    await killed(platform)
-    async with running(path, clock, *askers(requester)) as platform:
+    await kill_platform(platform)
+    async with running_platform(path, clock, *askers(requester)) as platform:
         await time_passes(platform, clock, requester)
 
 
@@ -143,7 +154,7 @@ async def test_a_request_to_an_absent_worker_times_out_and_the_plan_goes_on(
     """It is offered: its last heartbeat is recent."""
     await platform.services.store.registry.register([carrier().registration()], clock.now())
     await order(platform, *askers(requester))
-    await requested(platform, CARRY)
+    await wait_for_requests(platform, CARRY)
     await time_passes(platform, clock, requester)
 
 
@@ -169,7 +180,7 @@ async def test_the_timeout_of_a_held_request_begins_at_its_approval(platform: Pl
     await clock.advance(3 * PATIENCE)
     assert await is_over(platform) == []
     await platform.answer(held.wait_id, {"approved": True})
-    await requested(platform, CARRY)
+    await wait_for_requests(platform, CARRY)
     await time_passes(platform, clock, "a plan")
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from kit import (
     PATIENCE,
-    ended,
     happens,
-    held_for,
     is_idle,
-    killed,
+    kill_platform,
     open_platform,
     order,
+    pass_time,
     payments,
     planner,
-    published,
-    running,
+    published_events,
+    running_platform,
     stock,
     until,
+    wait_for_end,
 )
 
 from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
@@ -32,6 +32,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
+from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
@@ -104,7 +105,7 @@ async def test_the_end_of_a_plan_ends_the_call_of_its_model(
         assert await platform.cancel(plan.plan_id, "no longer wanted")
     else:
         await clock.advance(timedelta(minutes=30))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     status, reason = ("cancelled", "no longer wanted") if is_cancelled else ("failed", "limit_exceeded: deadline")
     assert (found.status, str(found.reason).startswith(reason), reasoner.calls) == (status, True, len(script) + 1)
     calls = found.usage.llm_calls + found.usage.reserved.llm_calls
@@ -117,11 +118,11 @@ async def test_cancelling_a_plan_stops_its_running_handler(platform: Platform) -
     await happens(work.began)
     await platform.cancel(plan.plan_id)
     await happens(work.stopped)
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert (found.status, work.runs) == ("cancelled", 1)
 
     async def answered() -> list[Any]:
-        replies = await published(platform, topic="action-results")
+        replies = await published_events(platform, topic="action-results")
         return [event.data["error"] for event in replies if event.source == "stock"]
 
     (error,) = await until(platform, answered)
@@ -149,16 +150,16 @@ async def test_a_cancellation_received_twice_releases_the_delivery_in_hand(path:
         await happens(work.began)
         await platform.cancel(plan.plan_id)
         await happens(slow.releasing)
-        (told,) = await published(platform, topic="plan-events")
-        await bus.publish([StoredEvent(0, told)])
+        told = await published_events(platform, topic="plan-events")
+        await bus.publish([StoredEvent(0, one) for one in told if one.type == CANCEL_REQUESTED])
         slow.go_on.set()
-        await ended(platform, plan.plan_id)
+        await wait_for_end(platform, plan.plan_id)
         await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
-    await held_for(platform, clock, 10 * LEASE)
+    await pass_time(platform, clock, 10 * LEASE)
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
 
@@ -181,7 +182,7 @@ async def test_a_handler_with_a_lost_lease_commits_nothing(path: Path, clock: Vi
         else:
             work.go_on.set()
             await until(platform, lambda: _nothing_in_hand(platform))
-        assert await published(platform, topic="action-results") == []
+        assert await published_events(platform, topic="action-results") == []
         asking.cancel()
 
 
@@ -195,7 +196,7 @@ async def _nothing_in_hand(platform: Platform) -> bool:
 async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, clock: VirtualClock) -> None:
     for _ in range(8):
         work = Handler("work.requested")
-        async with running(path, clock, work.tool) as platform:
+        async with running_platform(path, clock, work.tool) as platform:
             if not await platform.services.store.queue.backlog(1):
                 await platform.publish("action-requests", "work.requested", {})
             await happens(work.began)
@@ -205,9 +206,9 @@ async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, cloc
             await happens(work.stopped)
     work = Handler("work.requested")
     work.go_on.set()
-    async with running(path, clock, work.tool) as platform:
-        await until(platform, lambda: published(platform, topic="action-results"))
-        (answer,) = await published(platform, topic="action-results")
+    async with running_platform(path, clock, work.tool) as platform:
+        await until(platform, lambda: published_events(platform, topic="action-results"))
+        (answer,) = await published_events(platform, topic="action-results")
         assert answer.data["success"] is True
 
 
@@ -226,12 +227,12 @@ async def test_a_handler_in_a_thread_keeps_its_delivery_until_it_ends(platform: 
     plan = await order(platform, planner([RESERVE]), tool)
     await asyncio.to_thread(began.wait, PATIENCE)
     await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     assert await platform.services.store.queue.backlog(1) == 1, "its delivery is not given back while it works"
     go_on.set()
     await until(platform, lambda: is_idle(platform))
     assert runs == 1
-    (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "stock"]
+    (answer,) = [e for e in await published_events(platform, topic="action-results") if e.source == "stock"]
     assert "whether it was done is not known" in str(answer.data["error"])
 
 
@@ -282,7 +283,7 @@ async def test_an_interrupted_poison_candidate_does_not_end_the_search_for_other
                 await first.services.store.queue.arrive([row.event for row in rows], clock.now())
         await stuck(platform, work)
         await has_run(work, 3)
-        await killed(platform)
+        await kill_platform(platform)
     platform, work = open_platform(path, clock), Handler("work.requested")
     await stuck(platform, work)
     (interrupted,) = [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
@@ -307,7 +308,7 @@ async def test_poison_candidates_are_found_whenever_their_agent_comes(path: Path
         if not await platform.services.store.queue.backlog(1):
             await platform.publish("action-requests", "work.requested", {})
         await happens(work.began)
-        await killed(platform)
+        await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(payments())
         work = Handler("work.requested")

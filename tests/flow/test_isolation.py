@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, requested, until
+from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, until, wait_for_requests
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -333,7 +333,7 @@ async def test_a_context_ends_with_its_handler(platform: Platform) -> None:
 
     await platform.start(good(), worker)
     await platform.publish("action-requests", "hasty.requested", {})
-    await requested(platform, "good.requested")
+    await wait_for_requests(platform, "good.requested")
     late.set()
     await asyncio.wait_for(left[0], PATIENCE)
 

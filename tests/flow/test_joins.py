@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import ORDERS, PART, WIDE, arrive, join_of_a_plan, register_parts, reply_to, shuffled
+from fanin import ORDERS, PART, WIDE, arrive, join_of_a_plan, register_parts, reply_to, shuffle
 from kit import (
     PATIENCE,
-    ended,
     open_platform,
     order,
     payments,
     planner,
-    published,
-    requested,
-    stepped,
+    published_events,
     stock,
     tamper,
     the_wait,
     until,
+    wait_for_end,
+    wait_for_requests,
+    wait_for_step,
 )
 
 from soorma_ai import (
@@ -56,7 +56,7 @@ async def fan_out(platform: Platform, *script: Any, **options: Any) -> Any:
     await register_parts(platform)
     plan = await order(platform, minds)
     count = sum(item["action"] == f"publish:{PART}" for item in script[0]["step"]["requests"])
-    return minds, plan, await requested(platform, PART, count)
+    return minds, plan, await wait_for_requests(platform, PART, count)
 
 
 async def test_a_failure_counts_as_come_and_equal_events_keep_their_own_data(platform: Platform) -> None:
@@ -79,7 +79,7 @@ async def test_neither_too_few_replies_nor_a_late_one_call_the_model(platform: P
     minds, plan, (first, second, third) = await fan_out(platform, *script, external_events=["user.replied"])
     assert "reminders" not in str(minds.reasoner.questions[0].schema), "reminders are for code to set"
     await arrive(platform, [reply_to(third)])
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert len(minds.reasoner.questions) == 1
     await arrive(platform, [reply_to(first)])
     question = await the_wait(platform)
@@ -87,7 +87,7 @@ async def test_neither_too_few_replies_nor_a_late_one_call_the_model(platform: P
     arrival = await platform.services.store.queue.arrive([reply_to(second)], platform.services.clock.now())
     assert arrival.strays == ()
     platform.services.signals.wake_agents()
-    await stepped(platform, plan.plan_id, "late")
+    await wait_for_step(platform, plan.plan_id, "late")
     assert (await platform.plan(plan.plan_id)).status == "paused", "a late result wakes no handler"
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert len(minds.reasoner.questions) == 2
@@ -115,8 +115,8 @@ async def test_results_and_the_deadline_at_the_same_moment_are_one_join(path: Pa
         await store.queue.fire(clock.now(), 100)
         minds = planner([complete({"ok": 1})], limits=WIDE)
         await platform.start(minds)
-        await arrive(platform, shuffled(replies, rng), 1)
-        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+        await arrive(platform, shuffle(replies, rng), 1)
+        assert (await wait_for_end(platform, plan.plan_id)).result == {"ok": 1}
         assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
         fired = [step for step in (await platform.plan(plan.plan_id)).steps if step.fires]
         assert len(fired) == 1
@@ -141,7 +141,7 @@ async def test_a_withdrawn_request_is_not_published_though_approved_while_the_mo
     await thinking.wait()
     assert await platform.answer(first.wait_id, {"approved": True}) == "accepted"
     go_on.set()
-    await stepped(platform, plan.plan_id, "late")
+    await wait_for_step(platform, plan.plan_id, "late")
     second = await the_wait(platform)
     assert await platform.answer(second.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
@@ -203,16 +203,18 @@ async def test_cancelling_in_the_middle_reaches_every_open_branch(platform: Plat
     minds = planner(script, limits=WIDE)
     await register_parts(platform)
     plan = await order(platform, minds, payments("always"))
-    first, *others = await requested(platform, PART, 3)
+    first, *others = await wait_for_requests(platform, PART, 3)
     question = await the_wait(platform)
     await arrive(platform, [reply_to(first)])
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert await platform.cancel(plan.plan_id, "enough")
-    details = await ended(platform, plan.plan_id)
+    details = await wait_for_end(platform, plan.plan_id)
     assert details.status == "cancelled"
     assert f"unknown: {PART}, {PART}" in details.reason
     assert "not started: payment.charge.requested" in details.reason
-    stopped = [e.subject for e in await published(platform, topic="plan-events") if e.type == "plan.request.abandoned"]
+    stopped = [
+        e.subject for e in await published_events(platform, topic="plan-events") if e.type == "plan.request.abandoned"
+    ]
     assert sorted(map(str, stopped)) == sorted(request.id for request in others)
     assert not [e for e in details.expectations if e.status == "open"]
     assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"

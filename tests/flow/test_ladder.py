@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, planner, published, stock, the_wait, until
+from kit import PATIENCE, order, payments, planner, published_events, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
@@ -28,7 +28,7 @@ async def announcements(platform: Platform, count: int) -> list[tuple[str, Any]]
     """Return `count` announcements after the opening: (kind, the reminder's number or the new roles)."""
 
     async def so_many() -> list[tuple[str, Any]]:
-        events = (await published(platform, topic="notification-events"))[1:]
+        events = (await published_events(platform, topic="notification-events"))[1:]
         found = [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events]
         return found if len(found) >= count else []
 
@@ -49,7 +49,7 @@ async def test_people_are_reminded_then_other_roles_are_asked_and_the_plan_stays
         await clock.advance(hours * HOUR)
         expected.append(what)
         assert await announcements(platform, len(expected)) == expected
-    reminder = (await published(platform, topic="notification-events"))[1]
+    reminder = (await published_events(platform, topic="notification-events"))[1]
     assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
     assert reminder.data["question"] == question.message
     details = await platform.plan(plan.plan_id)
@@ -73,7 +73,7 @@ async def test_a_snooze_puts_off_reminders_and_escalation_and_not_the_deadline(
     assert (made.user_id, made.until) == ("ann", clock.now() + 26 * HOUR)
     assert (await the_wait(platform)).escalates_at == made.until
     await clock.advance(25 * HOUR)
-    assert len(await published(platform, topic="notification-events")) == 1
+    assert len(await published_events(platform, topic="notification-events")) == 1
     with pytest.raises(NotFound):
         await director.wait(question.wait_id)
     await clock.advance(HOUR)

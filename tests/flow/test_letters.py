@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, is_idle, open_platform, order, planner, published, types, until
+from kit import is_idle, open_platform, order, planner, published_events, types, until, wait_for_end
 from places import raw
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
@@ -72,7 +72,7 @@ async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_o
     await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
     await until(platform, lambda: is_idle(platform))
     assert len(set(till.calls)) == 1 and len(till.calls) == 2, "the same key, and the first attempt again"
-    replies = await published(platform, topic="action-results")
+    replies = await published_events(platform, topic="action-results")
     assert [reply.data["success"] for reply in replies] == [False, True]
     assert replies[0].id != replies[1].id
     assert await types(platform, topic="business-facts") == ["payment.tried"]
@@ -86,7 +86,7 @@ async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request
     till = MendableTool()
     orders = planner([publish("payment.charge.requested"), publish("payment.charge.requested", n=2), complete({})])
     handle = await order(platform, orders, till.tool)
-    plan = await ended(platform, handle.plan_id)
+    plan = await wait_for_end(platform, handle.plan_id)
     assert plan.status == "completed"
     failure = next(step.data for step in plan.steps if step.kind == "replied")
     assert failure["message"] == "ValueError: no paper (a fault in the agent: asking again will not help)"
@@ -111,7 +111,7 @@ async def test_the_letter_of_a_failed_plan_cannot_be_redriven_and_is_discarded_w
         raise KeyError("price")
 
     handle = await order(platform, orders)
-    plan = await ended(platform, handle.plan_id)
+    plan = await wait_for_end(platform, handle.plan_id)
     letter = await the_letter(platform)
     assert (letter.plan_id, letter.event.type) == (handle.plan_id, "order.received")
     assert letter.hindrance is not None

@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, order, payments, planner, pursue, requested, running, stock, types, until
+from kit import (
+    order,
+    pass_time,
+    payments,
+    planner,
+    pursue,
+    running_platform,
+    stock,
+    types,
+    until,
+    wait_for_end,
+    wait_for_requests,
+)
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -49,12 +61,12 @@ async def test_max_actions_3_means_3_and_a_spent_limit_is_never_asked_about_agai
 
 async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: VirtualClock) -> None:
     for asked in range(1, 4):
-        async with running(path, clock, planner(endless(), max_actions=3)) as platform:
+        async with running_platform(path, clock, planner(endless(), max_actions=3)) as platform:
             await platform.submit("order.received", {}, idempotency_key="one")
             await platform.start(stock())
-            await requested(platform, "inventory.reserve.requested", asked)
-    async with running(path, clock, planner(endless(), max_actions=3), stock()) as platform:
-        details = await ended(platform, (await platform.plans())[0].plan_id)
+            await wait_for_requests(platform, "inventory.reserve.requested", asked)
+    async with running_platform(path, clock, planner(endless(), max_actions=3), stock()) as platform:
+        details = await wait_for_end(platform, (await platform.plans())[0].plan_id)
         assert "limit_exceeded: max_actions" in details.reason
         assert (await types(platform)).count("inventory.reserve.requested") == details.usage.actions == 3
 
@@ -93,11 +105,11 @@ async def test_a_plan_ends_at_its_deadline_with_a_request_still_open(platform: P
         await clock.sleep(86_400)
 
     plan = await order(platform, planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
-    await requested(platform, "slow.requested")
-    await held_for(platform, clock, timedelta(minutes=59))
+    await wait_for_requests(platform, "slow.requested")
+    await pass_time(platform, clock, timedelta(minutes=59))
     assert (await platform.plan(plan.plan_id)).status == "running"
-    await held_for(platform, clock, timedelta(minutes=2))
-    details = await ended(platform, plan.plan_id)
+    await pass_time(platform, clock, timedelta(minutes=2))
+    details = await wait_for_end(platform, plan.plan_id)
     assert "limit_exceeded: deadline" in details.reason
     assert not [e for e in details.expectations if e.status == "open"]
 
@@ -143,7 +155,7 @@ async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform
             await minds.execute_decision(PlannerDecision(next_action=action), context)
 
     plan = await order(platform, minds, stock())
-    assert "limit_exceeded: max_actions" in (await ended(platform, plan.plan_id)).reason
+    assert "limit_exceeded: max_actions" in (await wait_for_end(platform, plan.plan_id)).reason
 
 
 async def test_a_handler_with_endless_questions_to_its_model_is_stopped_by_max_llm_calls(platform: Platform) -> None:
@@ -205,7 +217,7 @@ async def test_an_answer_without_a_price_costs_its_reservation(platform: Platfor
     minds = planner([], limits=Limits(max_cost_usd=5.0))
     minds.reasoner = ScriptedReasoner(itertools.repeat(answer), usd_per_token=0.001)
     plan = await order(platform, minds, stock())
-    cost = (await ended(platform, plan.plan_id)).usage.cost_usd
+    cost = (await wait_for_end(platform, plan.plan_id)).usage.cost_usd
     assert cost is not None and cost > 1
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, killed, open_platform, order, planner, requested, types
+from kit import PATIENCE, kill_platform, open_platform, order, planner, types, wait_for_requests
 from unit.material import obj
 
 from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
@@ -153,7 +153,7 @@ async def _kill_while_asking(path: Path, clock: VirtualClock, script: list[Any],
     await platform.__aenter__()
     await order(platform, planner(answer, offer_tokens=1_500), library(), wish=wish)
     await hangs.wait()
-    await killed(platform)
+    await kill_platform(platform)
 
 
 async def test_a_refused_guess_stays_refused_though_its_schema_is_shown_by_now(path: Path, clock: VirtualClock) -> None:
@@ -163,7 +163,7 @@ async def test_a_refused_guess_stays_refused_though_its_schema_is_shown_by_now(p
     async with open_platform(path, clock) as again:
         await again.start(second, library())
         await clock.advance(600)
-        (asked,) = await requested(again, "room399.fetch")
+        (asked,) = await wait_for_requests(again, "room399.fetch")
         assert asked.data == {"shelf": "B"}
         first = second.reasoner.questions[0]  # type: ignore[union-attr]
         assert "had not been shown to you" in first.messages[-1].content
@@ -192,7 +192,7 @@ async def test_an_accepted_decision_is_not_asked_again_though_other_events_are_l
     await platform.__aenter__()
     await order(platform, deciding([publish("torch.dim", shelf="A")], hang=True), library(), wish=wish)
     await decided.wait()
-    await killed(platform)
+    await kill_platform(platform)
     crowd = [Tool(f"crowd-{n}") for n in range(60)]
     for number, tool in enumerate(crowd):
         name = f"light.hall.dim.{number}"
@@ -201,7 +201,7 @@ async def test_an_accepted_decision_is_not_asked_again_though_other_events_are_l
     async with open_platform(path, clock) as again:
         await again.start(second, library(), *crowd)
         await clock.advance(600)
-        await requested(again, "torch.dim")
+        await wait_for_requests(again, "torch.dim")
         questions = second.reasoner.questions  # type: ignore[union-attr]
         assert not any("The goal came." in question.messages[1].content for question in questions)
 

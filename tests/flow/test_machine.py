@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, killed, open_platform, order, payments, published, pursue, the_wait, until
+from kit import PATIENCE, kill_platform, open_platform, order, payments, published_events, pursue, the_wait, until
 from machines import ANALYZE, CLARIFIED, FOUND, GOAL, SEARCH, Web, analyst, requests_for, research, researcher, state
 
 from soorma_ai import (
@@ -44,7 +44,7 @@ async def test_a_search_failing_twice_fails_the_plan_with_its_reason_for_the_cal
     with pytest.raises(PlanFailed, match="failed: the network is down"):
         await plan.result(timeout=PATIENCE)
     assert web.asked == [{"query": "owls"}, {"query": "owls", "broad": True}]
-    (reply,) = [e for e in await published(platform, topic="action-results") if e.source == "researcher"]
+    (reply,) = [e for e in await published_events(platform, topic="action-results") if e.source == "researcher"]
     assert reply.data["success"] is False
 
 
@@ -61,7 +61,7 @@ async def test_a_search_without_results_asks_the_user_and_searches_again(platfor
     if way == "answer":
         assert await platform.answer(question.wait_id, said) == "accepted"
     else:
-        (goal,) = [e for e in await published(platform) if e.type == GOAL]
+        (goal,) = [e for e in await published_events(platform) if e.type == GOAL]
         await platform.publish("notification-events", CLARIFIED, said, correlation_id=goal.correlation_id or goal.id)
     result = await plan.result(timeout=PATIENCE)
     assert result["ask_user"] == said
@@ -116,13 +116,13 @@ async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: Virt
     await platform.__aenter__()
     plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, stopped)
     await asyncio.wait_for(reached.wait(), PATIENCE)
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as second:
         await second.start(researcher(research()), Web(), analyst())
         result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
         assert result["analyzing"] == {"summary": "short"}
-        assert len(requests_for(await published(second), SEARCH)) == 1
-        assert len(requests_for(await published(second), ANALYZE)) == 1
+        assert len(requests_for(await published_events(second), SEARCH)) == 1
+        assert len(requests_for(await published_events(second), ANALYZE)) == 1
 
 
 async def test_a_reply_received_twice_moves_the_plan_once(platform: Platform) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, order, planner, published, pursue, stock, until
+from kit import PATIENCE, as_time_passes, order, planner, published_events, pursue, stock, until, wait_for_end
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -59,7 +59,7 @@ def fan_out_planner(count: int) -> ChoreographyPlanner:
 
 async def run(platform: Platform, work: Work, count: int = 1) -> tuple[str, Any]:
     plan = await order(platform, fan_out_planner(count), tool_of(work))
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     replied = [step for step in found.steps if step.kind == "replied"]
     return plan.plan_id, [step.data["got"] for step in replied]
@@ -237,7 +237,7 @@ async def test_a_task_is_found_by_its_id_and_by_its_sub_tasks(platform: Platform
 
     await platform.start(planner([publish("task.requested", x=1), complete({})]), clerk(look), tool_of(work))
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data == {"state": {"looked": 2}}
     begun, stored, resumed = seen
@@ -300,7 +300,7 @@ async def test_a_plan_is_found_by_its_requests_and_by_its_goal(platform: Platfor
         return "ok"
 
     plan = await pursue(platform, "order.received", {"a": 1}, minds, tool_of(work), session_id="s-1")
-    await until(platform, lambda: published(platform, topic="action-results"))
+    await until(platform, lambda: published_events(platform, topic="action-results"))
     begun, running, listed = seen
     assert begun["plan_id"] == running["plan_id"] == plan.plan_id and listed == [plan.plan_id]
     assert (running["status"], running["goal_data"]) == ("running", {"a": 1})

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from kit import PATIENCE, ended, planner
+from kit import PATIENCE, planner, wait_for_end
 from pydantic import BaseModel, Field
 
 from soorma_ai import Approval, Held, InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
@@ -74,5 +74,5 @@ async def test_a_decision_with_a_float_is_asked_again_with_the_cure(platform: Pl
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=PATIENCE)
     assert charged == [Decimal("900.50")]
-    plan_view = await ended(platform, plan.plan_id)
+    plan_view = await wait_for_end(platform, plan.plan_id)
     assert "a decimal is wanted" in plan_view.decisions[0].refusal

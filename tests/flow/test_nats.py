@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from kit import PATIENCE, ended, events, is_idle, payments, planner, served_meanwhile, stock, the_wait, until
+from kit import PATIENCE, events, is_idle, payments, planner, served_meanwhile, stock, the_wait, until, wait_for_end
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
@@ -67,7 +67,7 @@ async def test_the_death_of_the_server_under_load_is_a_pause(path: Path, tmp_pat
             await plans.pop().result(timeout=PATIENCE)
             server.kill()
             server.start()
-        found = [await ended(platform, plan.plan_id) for plan in plans]
+        found = [await wait_for_end(platform, plan.plan_id) for plan in plans]
         assert {plan.status for plan in found} == {"completed"}
         happened = await events(platform)
     server.stop()

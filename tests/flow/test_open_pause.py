@@ -10,17 +10,17 @@ from kit import (
     PATIENCE,
     as_time_passes,
     happens,
-    held_for,
     is_idle,
+    pass_time,
     payments,
     planner,
     pursue,
-    requested,
     sleeps,
-    stepped,
     stock,
     the_wait,
     until,
+    wait_for_requests,
+    wait_for_step,
 )
 
 from soorma_ai import (
@@ -88,7 +88,7 @@ async def test_a_paused_plan_outlives_its_deadline_and_gets_it_back(
         await platform.publish("business-facts", "plan.resumed", {"amount": 7}, correlation_id=plan.plan_id)
     else:
         await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
-    await stepped(platform, plan.plan_id, "parked")
+    await wait_for_step(platform, plan.plan_id, "parked")
     assert (await platform.plan(plan.plan_id)).deadline == begun + timedelta(hours=7)
     await platform.start(payments())
     assert await plan.result(timeout=PATIENCE) == {"amount": 7}
@@ -99,7 +99,7 @@ async def test_a_resumed_plan_ends_at_its_later_deadline(platform: Platform, clo
     question = await the_wait(platform)
     await clock.advance(10 * HOUR)
     await platform.answer(question.wait_id, {"amount": 7})
-    await stepped(platform, plan.plan_id, "parked")
+    await wait_for_step(platform, plan.plan_id, "parked")
     await clock.advance(2 * HOUR)
     await as_time_passes(clock, lambda: platform.plans(status="failed"))
     with pytest.raises(PlanFailed, match="deadline"):
@@ -412,7 +412,7 @@ async def test_a_user_agent_answers_the_question_of_a_plan(platform: Platform) -
 
     plan = await pursue(platform, "order.received", {}, user_agent, waiting_planner())
     assert await plan.result(timeout=PATIENCE) == {"granted": True}
-    assert await requested(platform, "order.received")
+    assert await wait_for_requests(platform, "order.received")
 
 
 @pytest.mark.parametrize("begins", ["before the pause", "during it", "after it"])
@@ -457,22 +457,22 @@ async def test_a_task_requested_before_a_pause_gets_the_time_of_the_pause(
         await platform.services.store.registry.register([agent.registration()], clock.now())
     await platform.start(root, *([worker] if begins == "before the pause" else []))
     plan = await platform.submit("order.received", {})
-    await requested(platform, "review.requested")
+    await wait_for_requests(platform, "review.requested")
     if begins == "before the pause":
         await happens(begun)
     await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
     await sleeps(platform, plan.plan_id)
-    await held_for(platform, clock, timedelta(seconds=1.5 * seconds))
+    await pass_time(platform, clock, timedelta(seconds=1.5 * seconds))
     paused.set()
     if begins != "after it":
         await (platform.start(worker) if begins == "during it" else asyncio.sleep(0))
-        await requested(platform, "payment.charge.requested")
-        await held_for(platform, clock, timedelta(seconds=seconds))
+        await wait_for_requests(platform, "payment.charge.requested")
+        await pass_time(platform, clock, timedelta(seconds=seconds))
     assert await platform.resume(plan.plan_id) == "accepted"
     if begins == "after it":
         await until(platform, partial(_has_deadline, platform, plan.plan_id))
         await platform.start(worker)
-        await requested(platform, "payment.charge.requested")
+        await wait_for_requests(platform, "payment.charge.requested")
     await platform.start(tool)
     assert await plan.result(timeout=PATIENCE) == {"paid": True}
 

@@ -11,18 +11,18 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
-    ended,
     happens,
-    held_for,
-    killed,
+    kill_platform,
     open_platform,
     order,
+    pass_time,
     payments,
     planner,
-    requested,
-    running,
+    running_platform,
     sleeps,
     stock,
+    wait_for_end,
+    wait_for_requests,
 )
 
 from soorma_ai import CompleteAction, GoalContext, Limits, PlanFailed, PlannerDecision, Platform, PlatformContext
@@ -48,7 +48,7 @@ def count_questions(minds: ChoreographyPlanner) -> int:
 
 async def wait_until_completed(platform: Platform, plan_ids: list[str]) -> None:
     for plan_id in plan_ids:
-        details = await ended(platform, plan_id)
+        details = await wait_for_end(platform, plan_id)
         assert (details.status, details.result) == ("completed", {"ok": True})
         assert (details.usage.llm_calls, len(details.decisions)) == (1, 1)
 
@@ -56,9 +56,9 @@ async def wait_until_completed(platform: Platform, plan_ids: list[str]) -> None:
 async def test_an_hour_without_a_provider_ends_none_of_a_hundred_plans_and_few_ask(path: Path) -> None:
     clock = VirtualClock()
     minds = planner(away_until(clock, START + HOUR))
-    async with running(path, clock, minds, stock()) as platform:
+    async with running_platform(path, clock, minds, stock()) as platform:
         plans = [(await platform.submit("order.received", {"n": n})).plan_id for n in range(PLANS)]
-        await held_for(platform, clock, HOUR + 6 * MINUTE)
+        await pass_time(platform, clock, HOUR + 6 * MINUTE)
         await wait_until_completed(platform, plans)
     assert count_questions(minds) < 2 * PLANS + 60, (
         "one plan asks whether it is back, and the others wait for the outcome"
@@ -74,10 +74,10 @@ async def test_a_kill_during_an_outage_changes_nothing(path: Path, clock: Virtua
         await platform.start(planner(away_until(clock, back)), stock())
         plans += [(await platform.submit("order.received", {"n": n})).plan_id for n in range(5)]
         await sleeps(platform, plans[-1])
-        await held_for(platform, clock, 15 * MINUTE)
-        await killed(platform)
-    async with running(path, clock, planner(away_until(clock, back)), stock()) as platform:
-        await held_for(platform, clock, HOUR)
+        await pass_time(platform, clock, 15 * MINUTE)
+        await kill_platform(platform)
+    async with running_platform(path, clock, planner(away_until(clock, back)), stock()) as platform:
+        await pass_time(platform, clock, HOUR)
         await wait_until_completed(platform, plans)
 
 
@@ -95,13 +95,13 @@ async def test_a_kill_while_a_plan_tries_the_model_again_changes_nothing(path: P
     await platform.start(planner(look), stock())
     plans = [(await platform.submit("order.received", {"n": n})).plan_id for n in range(5)]
     await sleeps(platform, plans[-1])
-    await held_for(platform, clock, 3 * MINUTE)
+    await pass_time(platform, clock, 3 * MINUTE)
     await happens(looked)
-    await killed(platform)
-    async with running(path, clock, planner(away_until(clock, START)), stock()) as platform:
-        await held_for(platform, clock, 6 * MINUTE)
+    await kill_platform(platform)
+    async with running_platform(path, clock, planner(away_until(clock, START)), stock()) as platform:
+        await pass_time(platform, clock, 6 * MINUTE)
         for plan_id in plans:
-            assert (await ended(platform, plan_id)).status == "completed"
+            assert (await wait_for_end(platform, plan_id)).status == "completed"
 
 
 async def test_a_resting_plan_is_paused_and_shows_the_end_and_the_reason_of_its_rest(
@@ -118,9 +118,9 @@ async def test_a_resting_plan_is_paused_and_shows_the_end_and_the_reason_of_its_
     assert "sleeps until" in (shown := capsys.readouterr().out) and "slow down" in shown
     print_json(details)
     assert json.loads(capsys.readouterr().out)["rest"]["reason"] == "slow down"
-    await held_for(platform, clock, 59 * MINUTE)
+    await pass_time(platform, clock, 59 * MINUTE)
     assert count_questions(minds) == 1
-    await held_for(platform, clock, 2 * MINUTE)
+    await pass_time(platform, clock, 2 * MINUTE)
     await wait_until_completed(platform, [plan.plan_id])
     assert (await platform.plan(plan.plan_id)).rest is None
 
@@ -132,10 +132,10 @@ async def test_a_reply_during_an_outage_waits_in_line_and_nothing_is_done_twice(
     lost = [ModelUnavailable("no line")] * 8
     two = [publish("payment.charge.requested", amount=1), *lost, complete({"ok": True})]
     plan = await order(platform, planner(two), payments(charged=charged))
-    await requested(platform, "payment.charge.requested")
+    await wait_for_requests(platform, "payment.charge.requested")
     await sleeps(platform, plan.plan_id)
-    await held_for(platform, clock, HOUR)
-    details = await ended(platform, plan.plan_id)
+    await pass_time(platform, clock, HOUR)
+    details = await wait_for_end(platform, plan.plan_id)
     assert (details.status, charged, details.usage.actions) == ("completed", [1], 1)
     assert [step.kind for step in details.steps].count("replied") == 1
 
@@ -145,7 +145,7 @@ async def test_a_resting_plan_is_cancelled_at_once(platform: Platform, clock: Vi
     plan = await order(platform, minds, stock())
     await sleeps(platform, plan.plan_id)
     await platform.cancel(plan.plan_id, "no more need")
-    assert (await ended(platform, plan.plan_id)).status == "cancelled"
+    assert (await wait_for_end(platform, plan.plan_id)).status == "cancelled"
 
 
 async def test_a_resting_plan_ends_at_its_deadline(platform: Platform, clock: VirtualClock) -> None:
@@ -153,8 +153,8 @@ async def test_a_resting_plan_ends_at_its_deadline(platform: Platform, clock: Vi
     minds = planner(away_until(clock, START + 10 * HOUR, retry_after=9 * HOUR), limits=limits)
     plan = await order(platform, minds, stock())
     await sleeps(platform, plan.plan_id)
-    await held_for(platform, clock, 2 * HOUR)
-    assert "limit_exceeded: deadline" in ((await ended(platform, plan.plan_id)).reason or "")
+    await pass_time(platform, clock, 2 * HOUR)
+    assert "limit_exceeded: deadline" in ((await wait_for_end(platform, plan.plan_id)).reason or "")
 
 
 async def test_plans_on_another_provider_go_on(platform: Platform, clock: VirtualClock) -> None:
@@ -183,7 +183,7 @@ async def test_an_always_failing_question_keeps_no_other_plan_from_its_model(
     for number in range(3):
         good = await platform.submit("order.received", {"n": number})
         assert await good.result(timeout=PATIENCE) == {"ok": True}
-        await held_for(platform, clock, 11 * MINUTE)
+        await pass_time(platform, clock, 11 * MINUTE)
     assert (await platform.plan(bad.plan_id)).status == "paused"
 
 

@@ -8,17 +8,17 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
-    ended,
     happens,
     is_idle,
     open_platform,
     order,
     payments,
     planner,
-    running,
+    running_platform,
     stock,
     the_wait,
     until,
+    wait_for_end,
 )
 from msgspec.structs import replace
 from worst import HAS_BROKER
@@ -70,7 +70,7 @@ async def test_held_requests_count_for_their_user_alone(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
-    async with running(path, clock, payments("always"), stock()) as platform:
+    async with running_platform(path, clock, payments("always"), stock()) as platform:
         ann, ben = (platform.as_user(tenant_id="default", user_id=user) for user in (name, "ben"))
         held: list[Held] = []
         for n in range(3):
@@ -101,7 +101,7 @@ async def test_a_gone_store_holds_up_only_the_clients_of_its_events(
     async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
         return {}
 
-    async with running(path, clock, stock(), planner([RESERVE, complete({"ok": True})] * 2)) as platform:
+    async with running_platform(path, clock, stock(), planner([RESERVE, complete({"ok": True})] * 2)) as platform:
         registry = platform.services.store.registry
         await registry.register([replace(far.registration(), store="there")], clock.now())
         for n in range(3):
@@ -133,7 +133,9 @@ async def test_a_planner_of_one_delivery_at_a_time_ends_more_plans_than_may_wait
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
-    async with running(path, clock, planner(_decide_by_prompt, max_in_flight=1), stock(), payments()) as platform:
+    async with running_platform(
+        path, clock, planner(_decide_by_prompt, max_in_flight=1), stock(), payments()
+    ) as platform:
         plans: list[Any] = []
         while len(plans) < 12:
             try:
@@ -197,7 +199,7 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         await as_time_passes(clock, has_met_it)
         await store.make_room()
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
-        found = await ended(platform, plan.plan_id)
+        found = await wait_for_end(platform, plan.plan_id)
         assert (found.status, asked) == ("completed", 2)
         assert (await platform.submit("order.received", {"again": True})).plan_id
 

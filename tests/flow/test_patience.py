@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import order, payments, planner, running, stock
+from kit import order, payments, planner, running_platform, stock
 
 from soorma_ai import Approval
 from soorma_ai.errors import DeadlineExceeded, ModelUnavailable
@@ -24,7 +24,7 @@ def breaks(_: Any) -> Exception:
 
 @pytest.mark.parametrize("call", ["next_wait", "result", "events"])
 async def test_a_call_that_waits_for_a_plan_raises_the_reason_of_its_model(path: Any, clock: Any, call: str) -> None:
-    async with running(path, clock) as platform:
+    async with running_platform(path, clock) as platform:
         plan = await order(platform, planner(stays_away), stock())
         with (
             bound_patience(0.1),
@@ -38,7 +38,7 @@ async def test_a_call_that_waits_for_a_plan_raises_the_reason_of_its_model(path:
 
 
 async def test_an_error_raised_by_a_script_is_the_reason_too(path: Any, clock: Any) -> None:
-    async with running(path, clock) as platform:
+    async with running_platform(path, clock) as platform:
         plan = await order(platform, planner(breaks), stock())
         with bound_patience(0.1), pytest.raises(ModelUnavailable, match="ConnectionResetError: by peer"):
             await plan.next_wait()
@@ -47,7 +47,7 @@ async def test_an_error_raised_by_a_script_is_the_reason_too(path: Any, clock: A
 async def test_a_wait_for_a_root_raises_the_reason_of_its_childs_model(path: Any, clock: Any) -> None:
     lead = planner([delegate("child", "part.wanted", {}), complete({})], name="lead")
     child = planner(stays_away, name="child", goals=["part.wanted"])
-    async with running(path, clock) as platform:
+    async with running_platform(path, clock) as platform:
         plan = await order(platform, lead, child)
         with bound_patience(0.1), pytest.raises(ModelUnavailable, match="cannot be reached"):
             await plan.result()
@@ -59,7 +59,7 @@ async def test_the_wait_for_a_plan_with_an_open_question_goes_on(path: Any) -> N
     charge = publish("payment.charge.requested", amount=1)
     lines = planner(stays_away, name="lines", goals=["line.wanted"])
     gated = payments(Approval(approvers=("manager",), timeout=timedelta(days=1)))
-    async with running(path, clock) as platform:
+    async with running_platform(path, clock) as platform:
         plan = await order(platform, planner([charge, complete({})]), lines, gated)
         await platform.submit("line.wanted", {})
         assert await plan.next_wait()
@@ -72,7 +72,7 @@ async def test_outside_of_tests_a_plan_may_rest(
     path: Any, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soorma_ai.kernel.runtime.handling.process.circuits._bounds", [])
-    async with running(path, clock) as platform:
+    async with running_platform(path, clock) as platform:
         plan = await order(platform, planner(stays_away), stock())
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1.2):

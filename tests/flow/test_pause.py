@@ -5,7 +5,20 @@ from typing import Any
 
 import pytest
 from fanin import arrive, reply_to
-from kit import PATIENCE, order, payments, planner, published, pursue, requested, stepped, stock, the_wait, types, until
+from kit import (
+    PATIENCE,
+    order,
+    payments,
+    planner,
+    published_events,
+    pursue,
+    stock,
+    the_wait,
+    types,
+    until,
+    wait_for_requests,
+    wait_for_step,
+)
 from machines import GOAL, Web, analyst, requests_for, research, researcher
 
 from soorma_ai import (
@@ -69,7 +82,7 @@ async def test_an_event_of_the_planner_resumes_the_plan(platform: Platform) -> N
     plan = await pursue(platform, "buy.wanted", {}, buyer(), payments())
     question = await the_wait(platform)
     assert (question.message, (await platform.plan(plan.plan_id)).status) == ("budget_approval_required", "paused")
-    (goal,) = [event for event in await published(platform) if event.type == "buy.wanted"]
+    (goal,) = [event for event in await published_events(platform) if event.type == "buy.wanted"]
     key = goal.correlation_id or goal.id
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=key)
     assert await plan.result(timeout=PATIENCE) == 7
@@ -82,7 +95,7 @@ async def test_an_answer_resumes_the_plan(platform: Platform) -> None:
     assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == 8
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
-    assert requests_for(await published(platform), CHARGE) == [{"amount": 8}]
+    assert requests_for(await published_events(platform), CHARGE) == [{"amount": 8}]
 
 
 async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(platform: Platform) -> None:
@@ -97,7 +110,7 @@ async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(pla
         )
         result = await plan.result(timeout=PATIENCE)
         assert (result == 8) is (outcome == "accepted")
-        charged = [e for e in await published(platform) if e.type == CHARGE and e.plan_id == plan.plan_id]
+        charged = [e for e in await published_events(platform) if e.type == CHARGE and e.plan_id == plan.plan_id]
         assert [event.data["amount"] for event in charged] == [result]
 
 
@@ -137,13 +150,13 @@ def pausing_planner(when: str) -> Planner:
 async def test_a_reply_to_a_paused_plan_waits_until_the_plan_is_resumed(platform: Platform, when: str) -> None:
     await register_searching(platform)
     plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing_planner(when), analyst())
-    (request,) = await requested(platform, "web.search.requested")
+    (request,) = await wait_for_requests(platform, "web.search.requested")
     if when == "later":
         await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
     question = await the_wait(platform)
     said = {"success": True, "result": {"pages": [1]}}
     await arrive(platform, [reply_to(request, **said)])
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert (await platform.plan(plan.plan_id)).status == "paused"
     assert await types(platform) == [GOAL, "web.search.requested"]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
@@ -161,7 +174,7 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
 
     plan = await order(platform, minds, stock())
     question = await the_wait(platform)
-    await stepped(platform, plan.plan_id, "replied")
+    await wait_for_step(platform, plan.plan_id, "replied")
     assert minds.reasoner.questions == []  # type: ignore[union-attr]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}

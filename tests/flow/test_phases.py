@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, killed, open_platform, the_wait, until
+from kit import PATIENCE, as_time_passes, kill_platform, open_platform, the_wait, until, wait_for_end
 from phased import BRIEF, Phase, Writer, library, seen, stranger
 
 from soorma_ai import (
@@ -314,7 +314,7 @@ async def test_a_journey_is_cancelled_like_every_plan(platform: Platform) -> Non
     journey = await agent.initialize(BRIEF)
     await the_wait(platform)
     await platform.cancel(journey.plan_id)
-    assert (await ended(platform, journey.plan_id)).status == "cancelled"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "cancelled"
     assert await platform.waits() == []
 
 
@@ -357,7 +357,7 @@ async def test_a_state_of_another_store_goes_on_as_one_plan_after_repeated_impor
         assert "You are returning to the FIND phase" in again.reasoner.questions[0].messages[0].content  # type: ignore[union-attr]
         async for _ in again.process_message("", {"decision": "approve"}):
             pass
-        assert (await ended(other, first.plan_id)).status == "completed"
+        assert (await wait_for_end(other, first.plan_id)).status == "completed"
         assert len(await other.plans()) == 1
 
 
@@ -425,7 +425,7 @@ async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, cloc
     journey = await agent.initialize(BRIEF)
     async for _ in agent.process_message():
         pass
-    await killed(before)
+    await kill_platform(before)
     async with open_platform(path, clock) as platform:
         again = Writer([WRITTEN], stops=stops)
         await platform.start(again, library())
@@ -433,7 +433,7 @@ async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, cloc
         assert again.current_phase is Phase.FIND
         async for _ in again.process_message("", {"decision": "approve"}):
             pass
-        assert (await ended(platform, journey.plan_id)).status == "completed"
+        assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
         told = [event.type for event in await seen(platform)]
         assert (told.count("phase.checkpoint"), told.count("agent.thinking")) == (1, 4)
 
@@ -452,7 +452,7 @@ async def test_a_thought_is_shown_once_over_repeated_handlings(platform: Platfor
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
     await as_time_passes(clock, partial(has_ended, platform, journey.plan_id))
-    assert (await ended(platform, journey.plan_id)).status == "completed"
+    assert (await wait_for_end(platform, journey.plan_id)).status == "completed"
     assert len(tries) == 6
     assert [event.type for event in await seen(platform)].count("agent.thinking") == 4
     assert len(agent.reasoner.questions) == 4  # type: ignore[union-attr]

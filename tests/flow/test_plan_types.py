@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, payments, pursue, the_wait
+from kit import PATIENCE, payments, pursue, the_wait, wait_for_end
 from machines import Web, analyst, research
 
 from soorma_ai import Approval, ConfigError, PlanDefinition, Planner, Platform
@@ -64,7 +64,7 @@ async def test_a_faulty_plan_type_of_a_goal_fails_its_plan_with_every_fault(plat
     states = {"start": {"transitions": [{"on_event": "x", "to_state": "nowhere", "condition": "("}]}}
     sent = {"plan": {"plan_type": "faulty", "states": states}}
     plan = await pursue(platform, "plan.requested", sent, tracker())
-    reason = str((await ended(platform, plan.plan_id)).reason)
+    reason = str((await wait_for_end(platform, plan.plan_id)).reason)
     assert "'nowhere'" in reason and "no CEL expression" in reason
     assert (await platform.plan(plan.plan_id)).status == "failed" and await platform.plans(status="active") == []
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fanin import PART, reply_to
 from kit import PATIENCE, order, planner, stock, until
-from test_runs import begin_plan, requested
+from test_runs import begin_plan, wait_for_requests
 
 from soorma_ai import GoalContext, PlanFailed, Planner, Platform, PlatformContext, TransitionContext
 from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction
@@ -43,7 +43,7 @@ async def test_a_goal_changed_later_by_its_author_is_unchanged_in_the_plan(platf
 
     plan, (first,) = await begin_plan(platform, minds, 1)
     await platform.services.store.queue.arrive([reply_to(first)], platform.services.clock.now())
-    requests = await requested(platform, PART, 2)
+    requests = await wait_for_requests(platform, PART, 2)
     kept[0]["changed"] = True
     second = next(one for one in requests if one.data["n"] == 2)
     await platform.services.store.queue.arrive([reply_to(second)], platform.services.clock.now())

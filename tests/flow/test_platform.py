@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, open_platform, order, payments, planner, sleeps, stock, the_wait
+from kit import AMOUNT, open_platform, order, payments, planner, sleeps, stock, the_wait, wait_for_end
 
 from soorma_ai import (
     Agent,
@@ -156,7 +156,7 @@ def test_a_schema_outside_json_is_refused(schema: Any) -> None:
         _invoked(payload_schema=schema)()
 
 
-def priced(schema: dict[str, Any], name: str) -> Tool:
+def priced_tool(schema: dict[str, Any], name: str) -> Tool:
     tool = Tool(name)
     tool.on_invoke("price.asked", payload_schema=schema, version="1")(_answer)
     return tool
@@ -165,7 +165,7 @@ def priced(schema: dict[str, Any], name: str) -> Tool:
 async def test_one_version_cannot_stand_for_two_schemas_and_none_of_its_agents_starts(platform: Platform) -> None:
     other = {**AMOUNT, "required": []}
     with pytest.raises(ConfigError) as refused:
-        await platform.start(stock(), priced(AMOUNT, "first"), priced(other, "second"))
+        await platform.start(stock(), priced_tool(AMOUNT, "first"), priced_tool(other, "second"))
     says(refused.value, "second registers 'price.asked'", "version '1'", "first did", "give the new one a new version")
     assert await registered_agents(platform) == []
     await works(platform)
@@ -264,7 +264,7 @@ async def test_a_submitted_plan_is_there_at_once(platform: Platform, call: str, 
     if call == "plan":
         assert (found.status, found.goal_event) == ("pending", "order.received")
     if call == "cancel":
-        assert (await ended(platform, plan.plan_id)).status == "cancelled"
+        assert (await wait_for_end(platform, plan.plan_id)).status == "cancelled"
     with pytest.raises(NotFound):
         await platform.as_user(tenant_id="other", user_id="u").plan(plan.plan_id)
 

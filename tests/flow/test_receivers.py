@@ -9,16 +9,16 @@ from kit import (
     AMOUNT,
     PATIENCE,
     is_idle,
-    killed,
+    kill_platform,
     open_platform,
     order,
     payments,
     planner,
-    published,
-    requested,
+    published_events,
     stock,
     the_wait,
     until,
+    wait_for_requests,
 )
 
 from soorma_ai import (
@@ -206,7 +206,7 @@ async def test_a_request_waits_for_its_taker_and_the_order_of_starts_never_matte
     async with open_platform(path, clock) as platform:
         await platform.start(asks(assigned_to=assigned_to))
         task_id = await platform.publish("action-requests", "order.requested", {}, idempotency_key="k")
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await until(platform, lambda: is_idle(platform))
     assert "event_not_taken event_type=till.requested" in caplog.text
     async with open_platform(path, clock) as platform:
@@ -219,14 +219,14 @@ async def test_a_request_waits_for_its_taker_and_the_order_of_starts_never_matte
 
 
 async def replies_to(platform: Platform, key: str) -> list[Any]:
-    return [one for one in await published(platform, topic="action-results") if one.correlation_id == key]
+    return [one for one in await published_events(platform, topic="action-results") if one.correlation_id == key]
 
 
 async def test_an_untaken_request_off_its_takers_schema_is_answered_when_the_taker_comes(platform: Platform) -> None:
     charged: list[Any] = []
     await platform.start(asks("much"))
     task_id = await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await platform.start(pays(charged))
     (answer,) = await until(platform, lambda: replies_to(platform, task_id))
     assert answer.data["result"]["error"]["code"] == "invalid_request"
@@ -238,7 +238,7 @@ async def test_the_gate_of_a_later_taker_holds_an_untaken_request(platform: Plat
     charged: list[Any] = []
     await platform.start(asks())
     task_id = await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await platform.start(pays(charged, approval="always"))
     question = await the_wait(platform)
     assert charged == []
@@ -264,7 +264,7 @@ async def test_an_untaken_request_past_its_deadline_is_answered_and_never_handed
 
     await platform.start(shop)
     await platform.publish("business-facts", "order.placed", {})
-    await requested(platform, "till.requested")
+    await wait_for_requests(platform, "till.requested")
     await until(platform, lambda: is_idle(platform))
     await clock.advance(timedelta(days=8))
     (data,) = await until(platform, lambda: told)
@@ -278,7 +278,7 @@ async def test_a_request_held_at_its_hand_over_is_not_taken_when_it_comes_again(
     charged: list[Any] = []
     await platform.start(asks())
     await platform.publish("action-requests", "order.requested", {})
-    (request,) = await requested(platform, "till.requested")
+    (request,) = await wait_for_requests(platform, "till.requested")
     await until(platform, lambda: is_idle(platform))
     await platform.start(pays(charged, approval="always"))
     question = await the_wait(platform)
@@ -305,8 +305,8 @@ async def test_a_gate_holds_though_its_agent_came_between_the_publish_and_the_ar
         queue.unsent = but_for_it  # type: ignore[method-assign]
         await platform.start(asks())
         await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
-        await killed(platform)
+        await wait_for_requests(platform, "till.requested")
+        await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(asks(), pays(charged, approval="always"))
         assert (await the_wait(platform)).proposed_data == {"amount": 9}
@@ -318,7 +318,7 @@ async def test_a_gate_holds_though_its_agent_was_gone_when_another_came(path: Pa
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await until(platform, lambda: is_idle(platform))
         gone = pays(charged, approval="always").registration()
         await platform.services.store.registry.register([gone], clock.now())
@@ -335,14 +335,14 @@ async def test_a_request_approved_twice_is_carried_out_once(path: Path, clock: V
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         task_id = await platform.publish("action-requests", "order.requested", {})
-        await requested(platform, "till.requested")
+        await wait_for_requests(platform, "till.requested")
         await platform.start(pays(charged, approval="always"))
         first = await the_wait(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(asks())
         await platform.registry.deregister("till")
         assert await platform.answer(first.wait_id, {"approved": True}) == "accepted"
-        await requested(platform, "till.requested", 2)
+        await wait_for_requests(platform, "till.requested", 2)
         await until(platform, lambda: is_idle(platform))
         await platform.start(pays(charged, approval="always"))
         second = await the_wait(platform)
@@ -365,7 +365,7 @@ async def test_an_untaken_request_is_listed_with_its_plan_and_with_its_task(
     asking.on_result("paid")(lambda result, context: None)
     plan = await order(platform, planner([publish("work.requested"), complete({})]), asking)
     task_id = await platform.publish("action-requests", "work.requested", {})
-    mine, loose = await requested(platform, "till.requested", 2)
+    mine, loose = await wait_for_requests(platform, "till.requested", 2)
     if mine.plan_id is None:
         mine, loose = loose, mine
     await until(platform, lambda: is_idle(platform))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, planner, running, until
+from kit import as_time_passes, planner, running_platform, until
 
 from soorma_ai import ConfigError, EventDefinition, GoalContext, PlanContext, Planner, Platform, PlatformContext
 from soorma_ai.testing.clock import VirtualClock
@@ -47,10 +47,10 @@ async def test_a_scheduled_goal_comes_again_and_again(platform: Platform, clock:
 async def test_goals_missed_while_away_are_one_goal(tmp_path: Path, clock: VirtualClock, away: float) -> None:
     pursued: list[Any] = []
     path, begun = tmp_path / "recurring.db", clock.now()
-    async with running(path, clock, clerk(pursued)):
+    async with running_platform(path, clock, clerk(pursued)):
         pass
     await clock.advance(away * HOUR)
-    async with running(path, clock, clerk(pursued)) as platform:
+    async with running_platform(path, clock, clerk(pursued)) as platform:
         await clock.advance(0.25 * HOUR)
         if away > 1:
             await until(platform, lambda: len(pursued) == 1)
@@ -82,9 +82,9 @@ async def test_a_failed_scheduled_goal_comes_again(platform: Platform, clock: Vi
 async def test_a_removed_schedule_starts_no_goal(tmp_path: Path, clock: VirtualClock) -> None:
     pursued: list[Any] = []
     path = tmp_path / "recurring.db"
-    async with running(path, clock, clerk(pursued)):
+    async with running_platform(path, clock, clerk(pursued)):
         pass
-    async with running(path, clock, clerk(pursued, "0 0 1 1 *")) as platform:
+    async with running_platform(path, clock, clerk(pursued, "0 0 1 1 *")) as platform:
         await clock.advance(3 * HOUR)
         rows = await platform.services.store.events.events(limit=100)
         assert (pursued, [row.event.type for row in rows]) == ([], [])

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, published
+from kit import PATIENCE, order, planner, published_events
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
@@ -60,7 +60,7 @@ async def test_a_large_result_is_handed_on_without_passing_through_the_model(
     second = minds.reasoner.questions[1]  # type: ignore[union-attr]
     assert "step2, in outline: <data>" in second.messages[1].content
     assert "row 1999" not in second.messages[1].content and len(second.messages[1].content) < 8_000
-    for event in (await published(platform))[2:]:
+    for event in (await published_events(platform))[2:]:
         assert "$from" not in event.data, "the value itself is published"
 
 

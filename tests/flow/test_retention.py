@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import is_idle, open_platform, payments, planner, running, stock, until
+from kit import is_idle, open_platform, payments, planner, running_platform, stock, until
 from places import counts_of, raw
 from worst import IS_WORST
 
@@ -144,7 +144,7 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
 async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerator[Platform]:
     """A platform open for a moment and closed while days pass: an open one renews leases and heartbeats every few
     seconds of them. All events have arrived by its end, since an event on its way is not forgotten."""
-    async with running(path, clock, *agents) as platform:
+    async with running_platform(path, clock, *agents) as platform:
         yield platform
         if agents:
             await until(platform, lambda: is_idle(platform))

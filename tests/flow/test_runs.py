@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fanin import PART, WIDE, answers, arrive, register_parts, reply_to
-from kit import PATIENCE, as_time_passes, ended, killed, open_platform, planner, requested, until
+from kit import PATIENCE, as_time_passes, kill_platform, open_platform, planner, until, wait_for_end, wait_for_requests
 from places import raw
 from test_commits import count_commits, failing_once
 from worst import HAS_BROKER
@@ -86,14 +86,14 @@ async def begin_plan(platform: Platform, minds: Any, count: int = WIDTH) -> tupl
     await register_parts(platform)
     await platform.start(minds)
     plan = await platform.submit("order.received", {})
-    return plan, sorted(await requested(platform, PART, count), key=lambda request: request.data["n"])
+    return plan, sorted(await wait_for_requests(platform, PART, count), key=lambda request: request.data["n"])
 
 
 async def begin_task(platform: Platform, worker: Worker, count: int = WIDTH) -> tuple[str, list[EventEnvelope]]:
     await register_parts(platform)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "order.requested", {}, idempotency_key="order")
-    return task_id, sorted(await requested(platform, PART, count), key=lambda request: request.data["n"])
+    return task_id, sorted(await wait_for_requests(platform, PART, count), key=lambda request: request.data["n"])
 
 
 def replies_to(requests: Sequence[EventEnvelope]) -> list[EventEnvelope]:
@@ -142,7 +142,7 @@ async def two_joins(platform: Platform, clock: VirtualClock) -> None:
     both = [publish_all(*parts(20), need=5), publish_all(*(publish(PART, n=n) for n in range(20, 40))), complete()]
     plan, first = await begin_plan(platform, planner(both, limits=WIDE), 20)
     await at_once(platform, [reply_to(one) for one in first[:5]])
-    second = [one for one in await requested(platform, PART, 40) if one.data["n"] >= 20]
+    second = [one for one in await wait_for_requests(platform, PART, 40) if one.data["n"] >= 20]
     mixed = [one for pair in zip(first[5:], second[:15], strict=True) for one in pair]
     await at_once(platform, [reply_to(one) for one in [*mixed, *second[15:]]])
     await plan.result(timeout=9)
@@ -158,14 +158,14 @@ async def join_whose_time_is_over(platform: Platform, clock: VirtualClock) -> No
     assert await plan.result(timeout=9) == {"some": True}
 
 
-async def cancelled(platform: Platform, clock: VirtualClock) -> None:
+async def cancel_midway(platform: Platform, clock: VirtualClock) -> None:
     plan, requests = await begin_plan(platform, planner([publish_all(*parts())], limits=WIDE))
     replies = [reply_to(one) for one in requests]
     await at_once(platform, replies[:20])
     await platform.services.store.queue.arrive(replies[20:], clock.now())
     await platform.cancel(plan.plan_id, "enough")
     platform.services.signals.wake_agents()
-    assert (await ended(platform, plan.plan_id)).status == "cancelled"
+    assert (await wait_for_end(platform, plan.plan_id)).status == "cancelled"
     await all_handled(platform, replies[0])
 
 
@@ -196,7 +196,7 @@ def adding_planner(width: int = WIDTH) -> tuple[Planner, list[int]]:
     return minds, seen
 
 
-async def added(platform: Platform, clock: VirtualClock) -> None:
+async def add_up(platform: Platform, clock: VirtualClock) -> None:
     minds, seen = adding_planner()
     plan, requests = await begin_plan(platform, minds)
     await at_once(platform, replies_to(requests))
@@ -262,7 +262,7 @@ async def one_after_the_other(platform: Platform, clock: VirtualClock) -> None:
 
     task_id, requests = await begin_task(platform, worker, 10)
     await at_once(platform, [reply_to(one) for one in requests])
-    more = sorted(await requested(platform, PART, 15), key=lambda request: request.data["n"])[10:]
+    more = sorted(await wait_for_requests(platform, PART, 15), key=lambda request: request.data["n"])[10:]
     await at_once(platform, [reply_to(one) for one in more])
     (answer,) = await answers(platform, task_id)
     assert answer.data["result"] == {"last": 18}
@@ -278,7 +278,7 @@ async def left_without_a_next_step(platform: Platform, clock: VirtualClock) -> N
 
     plan, requests = await begin_plan(platform, minds)
     await at_once(platform, [reply_to(one) for one in requests])
-    assert "no_next_step" in (await ended(platform, plan.plan_id)).reason
+    assert "no_next_step" in (await wait_for_end(platform, plan.plan_id)).reason
 
 
 async def broken_by_one(platform: Platform, clock: VirtualClock) -> None:
@@ -307,8 +307,8 @@ STORIES = {
     "a join of some": joining(7),
     "two joins": two_joins,
     "a join whose time is over": join_whose_time_is_over,
-    "a cancelled plan": cancelled,
-    "an author's state and memory": added,
+    "a cancelled plan": cancel_midway,
+    "an author's state and memory": add_up,
     "a worker's groups": counting_story(chatty=False),
     "a worker that tells of some": counting_story(chatty=True),
     "a worker that asks for more": one_after_the_other,
@@ -488,7 +488,7 @@ async def test_a_plan_cancelled_in_the_middle_of_a_run_keeps_nothing_of_the_run(
             await platform.services.store.plans.cancel(plan.plan_id, "enough", clock.now())
 
     await at_once(platform, [reply_to(one) for one in requests])
-    details = await ended(platform, plan.plan_id)
+    details = await wait_for_end(platform, plan.plan_id)
     assert details.status == "cancelled"
     assert [step.kind for step in details.steps if step.kind == "replied"] == []
 
@@ -542,7 +542,7 @@ async def test_after_the_end_of_a_process_in_a_run_each_result_is_handled_alone(
     task_id, requests = await begin_task(platform, summing_worker(came, join), 10)
     await arrive(platform, [reply_to(one) for one in requests], 10)
     await asyncio.wait_for(reached.wait(), PATIENCE)
-    await killed(platform)
+    await kill_platform(platform)
     del came[:], attempts[:]
     async with open_platform(path, clock) as second:
         lengths = watch_runs(second)

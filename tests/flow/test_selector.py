@@ -10,16 +10,16 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
-    killed,
+    kill_platform,
     open_platform,
     order,
     payments,
     planner,
-    requested,
     stock,
     the_wait,
     types,
     until,
+    wait_for_requests,
 )
 from unit.material import obj
 from worst import IS_WORST
@@ -115,7 +115,7 @@ async def test_a_model_chooses_one_event_of_live_agents_and_it_is_published_with
     agent = guide([RESERVES], act, instructions="Reserve what is wished for.")
     await platform.start(agent, stock(), payments())
     event_id = await wish(platform, order="A1")
-    (request,) = await requested(platform, RESERVE)
+    (request,) = await wait_for_requests(platform, RESERVE)
     assert seen == [(EventDecision(event_type=RESERVE, data={"order_id": "A1"}, reasoning="scripted"), request.id)]
     assert (request.source, request.causation_id, request.data) == ("guide", event_id, {"order_id": "A1"})
     assert (request.correlation_id, request.response_event) == ("key-1", "goods.reserved")
@@ -148,7 +148,7 @@ async def test_a_wrong_answer_is_asked_again_with_its_fault_and_is_not_published
     agent = guide([wrong, RESERVES])
     await platform.start(agent, stock())
     event_id = await wish(platform)
-    await requested(platform, RESERVE)
+    await wait_for_requests(platform, RESERVE)
     assert told in questions_of(agent)[1].messages[-1].content
     assert [entry.verdict for entry in await journal(platform, event_id)] == [Verdict.REFUSED, Verdict.ACCEPTED]
 
@@ -257,10 +257,10 @@ async def test_a_kill_between_the_answer_and_the_commit_asks_no_model_again(path
     event_id = await wish(platform)
     await chosen.wait()
     assert await types(platform) == [] and len(await journal(platform, event_id)) == 1
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as again:
         await again.start(second, stock())
-        await requested(again, RESERVE)
+        await wait_for_requests(again, RESERVE)
         assert questions_of(second) == [] and len(await journal(again, event_id)) == 1
 
 
@@ -278,11 +278,11 @@ async def test_a_stored_answer_is_judged_by_the_present_offer(path: Path, clock:
     await platform.start(guide([RESERVES], hangs), stock())
     await wish(platform)
     await chosen.wait()
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as again:
         await again.start(second, payments())
         await clock.advance(600)
-        await requested(again, CHARGE)
+        await wait_for_requests(again, CHARGE)
         assert f"{RESERVE}' is not offered" in questions_of(second)[0].messages[-1].content
 
 
@@ -473,7 +473,7 @@ async def test_of_ten_thousand_events_the_likely_ones_are_shown_and_others_are_f
     (best, *_) = await EventToolkit(platform.registry).find_events("weaker light")
     assert best.event_name == "lamp.dim"
     event_id = await wish(platform, about="the books of room 7")
-    await requested(platform, "lamp.dim")
+    await wait_for_requests(platform, "lamp.dim")
     first, second, third = questions_of(agent)
     sent = [len(compact(one.schema)) + sum(len(message.content) for message in one.messages) for one in (first, third)]
     assert max(sent) < 40_000, "characters, of which four are a token"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fanin import PART, answers, arrive, register_parts, reply_to
-from kit import is_idle, killed, open_platform, requested, until
+from kit import is_idle, kill_platform, open_platform, until, wait_for_requests
 
 from soorma_ai import (
     Approval,
@@ -64,7 +64,7 @@ async def begin_task(platform: Platform, worker: Worker, count: int) -> tuple[st
     await register_parts(platform)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "order.requested", {})
-    return task_id, [reply_to(request) for request in await requested(platform, PART, count)]
+    return task_id, [reply_to(request) for request in await wait_for_requests(platform, PART, count)]
 
 
 async def result_of(platform: Platform, task_id: str) -> Any:
@@ -225,7 +225,7 @@ async def test_a_part_requested_again_by_its_author_is_waited_for_again(platform
     task_id, replies = await begin_task(platform, clerk(in_one_group(2), join), 2)
     await handle(platform, task_id, *replies)
     assert await answers(platform, task_id) == []
-    await handle(platform, task_id, reply_to((await requested(platform, PART, 3))[-1]))
+    await handle(platform, task_id, reply_to((await wait_for_requests(platform, PART, 3))[-1]))
     assert await result_of(platform, task_id) == [7, 1]
 
 
@@ -240,7 +240,7 @@ async def test_half_of_a_group_comes_before_the_process_ends_and_half_after(
     if forgets:
         for sql in (f"UPDATE task SET body = json_remove(body, {forgets})", _PLACELESS):
             await platform.services.store.database.write(lambda db, sql=sql: db.execute(sql))  # type: ignore[attr-defined]
-    await killed(platform)
+    await kill_platform(platform)
     async with open_platform(path, clock) as platform:
         await platform.start(clerk(in_one_group(6), completed_with_all))
         await arrive(platform, [*replies[3:], *replies])

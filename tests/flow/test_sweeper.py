@@ -4,7 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
+from kit import (
+    as_time_passes,
+    is_idle,
+    open_platform,
+    order,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_end,
+)
 from places import raw
 
 from soorma_ai import Platform
@@ -49,7 +60,7 @@ async def test_an_event_lost_by_the_bus_is_sent_again(
     async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
         plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
         await as_time_passes(clock, lambda: platform.plans(status="completed"), step=2.0)
-        found = await ended(platform, plan.plan_id)
+        found = await wait_for_end(platform, plan.plan_id)
         assert (found.status, found.result) == ("completed", {"ok": True})
         assert [step.kind for step in found.steps].count("replied") == 1
     assert any("events_sent_again" in message for message in caplog.messages)
@@ -103,14 +114,14 @@ async def test_a_live_plan_with_nothing_to_wait_for_is_reported_and_goes_on(
     plan_id = await stranded_plan(path, clock, "DELETE FROM expectation")
     async with open_platform(path, clock) as platform:
         await platform.start(planner([complete({"went": "on"})], external_events=["user.replied"]), stock())
-        plan = await ended(platform, plan_id)
+        plan = await wait_for_end(platform, plan_id)
         assert (plan.status, plan.result) == ("completed", {"went": "on"})
     assert any("plan_stranded" in message and plan_id in message for message in caplog.messages)
 
 
 async def test_a_plan_with_an_open_question_is_left_alone(path: Path, clock: VirtualClock) -> None:
     await stranded_plan(path, clock)
-    async with running(path, clock, planner([]), stock()) as platform:
+    async with running_platform(path, clock, planner([]), stock()) as platform:
         for _ in range(3):
             await clock.advance(61)
             swept = await platform.services.store.queue.sweep(clock.now())
@@ -128,5 +139,5 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
         await store.queue.arrive([row.event for row in rows], clock.now())
     with raw(path) as owner:
         owner.execute("UPDATE inbox SET state = 'blocked'")
-    async with running(path, clock, stock()) as platform:
+    async with running_platform(path, clock, stock()) as platform:
         await until(platform, lambda: is_idle(platform))

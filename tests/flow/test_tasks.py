@@ -4,21 +4,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
+from fanin import ORDERS, answers, arrive, gathering_worker, join_of_a_worker, reply_to
 from kit import (
     PATIENCE,
     as_time_passes,
-    ended,
     is_idle,
     open_platform,
     order,
     planner,
-    published,
-    requested,
-    running,
+    published_events,
+    running_platform,
     the_wait,
     types,
     until,
+    wait_for_end,
+    wait_for_requests,
 )
 
 from soorma_ai import (
@@ -83,7 +83,7 @@ async def _rows(platform: Platform, table: str) -> int:
 async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None:
     specs = [DelegationSpec("part.requested", {"n": n}, "part.done") for n in range(5)]
     specs.append(DelegationSpec("other.requested", {"n": 99}, "other.done"))
-    await platform.start(gathering(specs), echo(), echo("other.requested", "others"))
+    await platform.start(gathering_worker(specs), echo(), echo("other.requested", "others"))
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert [part["result"]["n"] for part in reply["result"]["parts"]] == [0, 1, 2, 3, 4, 99]
 
@@ -109,7 +109,7 @@ async def test_an_unanswered_part_is_a_failed_result_at_its_timeout(platform: Pl
     await platform.start(worker)
     maria = platform.as_user(tenant_id="default", user_id="maria")
     task_id = await maria.publish("action-requests", "order.requested", {}, session_id="s-1")
-    await until(platform, lambda: published(platform))
+    await until(platform, lambda: published_events(platform))
     (answer,) = await as_time_passes(clock, lambda: answers(platform, task_id))
     assert told == [(False, "no answer to part.requested came in time", "maria", "s-1")]
     assert answer.data["error"] == {"code": "no_parts", "message": "no parts"}
@@ -139,7 +139,9 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
     await maria.publish("action-requests", "level.1.requested", {"n": 0}, correlation_id="mine", session_id="s-1")
 
     async def the_answer() -> Any:
-        return [event for event in await published(platform, topic="action-results") if event.source == "level-1"]
+        return [
+            event for event in await published_events(platform, topic="action-results") if event.source == "level-1"
+        ]
 
     (answer,) = await until(platform, the_answer)
     assert (answer.correlation_id, answer.session_id) == ("mine", "s-1")
@@ -147,7 +149,7 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
     assert answer.data["result"]["below"]["below"]["below"] == {"by": "parts", "n": 3}
     assert await _rows(platform, "task") == await _rows(platform, "sub_task") == 0
     plan = await platform.submit("order.received", {}, session_id="s-1")
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data["below"]["below"]["below"] == {"by": "parts", "n": 3}  # type: ignore[index,call-overload]
@@ -257,7 +259,7 @@ async def test_an_unanswered_question_of_a_worker_is_a_timeout(
         assert answer.data["result"] == {"approved": "by silence"}
     else:
         assert answer.data["error"]["code"] == "task.timeout"
-    (told,) = await published(platform, topic="task-events")
+    (told,) = await published_events(platform, topic="task-events")
     assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
 
 
@@ -271,9 +273,11 @@ async def test_a_question_without_a_deadline_is_refused(platform: Platform) -> N
 
 
 async def test_a_task_ends_although_its_worker_came_back_without_handlers(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, gathering([DelegationSpec("part.requested", {}, "part.done")])) as platform:
+    async with running_platform(
+        path, clock, gathering_worker([DelegationSpec("part.requested", {}, "part.done")])
+    ) as platform:
         task_id = await platform.publish("action-requests", "order.requested", {})
-        (request,) = await requested(platform, "part.requested")
+        (request,) = await wait_for_requests(platform, "part.requested")
     async with open_platform(path, clock) as platform:
         changed = Worker("clerk")
         changed.on_task("order.requested")(lambda task, context: None)
@@ -295,12 +299,12 @@ async def test_progress_is_published_at_once_and_moves_nothing(platform: Platfor
     await platform.start(worker)
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert reply["success"] is False
-    (told,) = await published(platform, topic="system-events")
+    (told,) = await published_events(platform, topic="system-events")
     assert (told.type, told.data["progress"], told.data["message"]) == ("task.progress", 0.5, "half way")
 
 
 def test_only_events_with_a_handler_are_consumed() -> None:
-    worker = gathering([])
+    worker = gathering_worker([])
     assert worker.events_consumed == ["order.requested", "other.done", "part.done"]
     with pytest.raises(ConfigError, match="is a topic"):
         worker.on_result("action-results")
@@ -337,7 +341,7 @@ async def test_a_task_is_given_to_one_worker_for_a_plan(platform: Platform) -> N
     assert (answer.type, answer.correlation_id, answer.source) == ("note.requested.completed", task_id, "clerk")
     assert (answer.user_id, answer.session_id, answer.root_plan_id) == ("ann", "s-1", plan.plan_id)
     assert await platform.memory.retrieve("notes", plan.plan_id) == ["hello"]
-    assert [e.source for e in await published(platform, topic="action-results")].count("other") == 0
+    assert [e.source for e in await published_events(platform, topic="action-results")].count("other") == 0
 
 
 async def test_a_task_without_a_plan_is_the_workers_tenants(platform: Platform) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, happens, is_idle, killed, open_platform, published, until
+from kit import PATIENCE, as_time_passes, happens, is_idle, kill_platform, open_platform, published_events, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -64,7 +64,7 @@ async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
         return sorted(hands.done) == sorted(numbers) and await platform.services.store.queue.backlog(1) == 0
 
     await until(platform, is_done)
-    assert len(await published(platform, topic="action-results")) == len(numbers)
+    assert len(await published_events(platform, topic="action-results")) == len(numbers)
 
 
 async def is_looked_at_rarely(queue: CountingQueue, clock: VirtualClock) -> None:
@@ -105,7 +105,7 @@ async def test_a_poison_candidate_due_behind_another_is_taken_after_it_without_p
         async with asyncio.timeout(PATIENCE):
             await at_work.acquire()
             await at_work.acquire()
-        await killed(platform)
+        await kill_platform(platform)
     (store, queue), hands = counting_store(path), Hands()
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)

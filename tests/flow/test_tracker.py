@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fanin import reply_to
-from kit import PATIENCE, ended, order, planner, published, pursue, requested, until
+from kit import PATIENCE, order, planner, published_events, pursue, until, wait_for_end, wait_for_requests
 
 from soorma_ai import (
     Agent,
@@ -60,7 +60,7 @@ async def test_an_action_refused_during_a_look_is_at_no_moment_completed(platfor
     look = store.events.receivers_of
 
     async def is_refused() -> bool:
-        return any(e.source == "hands" for e in await published(platform, topic="action-results"))
+        return any(e.source == "hands" for e in await published_events(platform, topic="action-results"))
 
     async def handed(event_ids: Any) -> Any:
         go_on.set()
@@ -107,7 +107,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
             return []
 
     assert await until(platform, has_asked) == ["pending"]
-    (request,) = [e for e in await published(platform) if e.type == "work.requested"]
+    (request,) = [e for e in await published_events(platform) if e.type == "work.requested"]
     await until(platform, lambda: platform.services.store.events.receivers_of([request.id]))
     assert await statuses(platform, plan.plan_id) == ["pending"], "in line is not begun"
     progress = await platform.tracker.plan_progress(plan.plan_id)
@@ -131,7 +131,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     rng = random.Random(seed)
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, fan_out_planner(ASKED))
-    requests = await requested(platform, "work.requested", ASKED)
+    requests = await wait_for_requests(platform, "work.requested", ASKED)
     arriving = [_reply(request) for request in requests]
     arriving += rng.sample(arriving, 7)
     arriving += rng.sample(requests, 12)
@@ -144,7 +144,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
         finished |= {str(e.correlation_id) for e in batch if e.topic is EventTopic.ACTION_RESULTS}
         found = {one.action_id: one for one in await platform.tracker.actions(plan.plan_id)}
         assert {key for key, one in found.items() if one.status.is_final} == finished
-    await ended(platform, plan.plan_id)
+    await wait_for_end(platform, plan.plan_id)
     progress = await platform.tracker.plan_progress(plan.plan_id)
     assert (progress.done, progress.total) == (len(requests), len(requests))
     assert progress.counts[ActionStatus.FAILED] == len(requests) // 5
@@ -210,7 +210,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
-    requests = await requested(platform, "work.requested", 3)
+    requests = await wait_for_requests(platform, "work.requested", 3)
     (asked,) = await store.plans.expectations_by_id([requests[0].id])
     group_id = str(asked.group_id)
     await store.queue.arrive([_reply(requests[1])], platform.services.clock.now())
@@ -218,7 +218,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     assert (group.total, group.came, set(group.missing)) == (3, 1, {requests[0].id, requests[2].id})
     assert sorted(one.status for one in group.members) == ["completed", "pending", "pending"]
     await platform.start(worker())
-    found = await ended(platform, plan.plan_id)
+    found = await wait_for_end(platform, plan.plan_id)
     assert found.status == "completed"
     group = await platform.tracker.delegation_group(group_id)
     assert (group.total, group.came, group.missing, group.agent) == (3, 3, (), "clerk")
@@ -293,7 +293,7 @@ async def test_two_workers_of_one_request_have_a_group_each(platform: Platform) 
 
     await platform.start(gathers("first"), gathers("second"))
     await platform.publish("action-requests", "order.requested", {})
-    await requested(platform, "part.requested", 4)
+    await wait_for_requests(platform, "part.requested", 4)
     assert [(await platform.tracker.delegation_group(group)).total for group in set(groups)] == [2, 2]
 
 

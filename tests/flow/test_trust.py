@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, happens, order, payments, planner, published, requested, running, the_wait, until
+from kit import (
+    PATIENCE,
+    happens,
+    order,
+    payments,
+    planner,
+    published_events,
+    running_platform,
+    the_wait,
+    until,
+    wait_for_requests,
+)
 
 from soorma_ai import (
     Agent,
@@ -63,7 +74,7 @@ async def forge(platform: Platform, event_type: str, key: str) -> None:
 
 async def came(platform: Platform, event_type: str, count: int) -> None:
     async def so_many() -> bool:
-        found = [one for one in await published(platform, topic="action-results") if one.type == event_type]
+        found = [one for one in await published_events(platform, topic="action-results") if one.type == event_type]
         return len(found) == count and not await platform.services.store.queue.unsent(1)
 
     await until(platform, so_many)
@@ -73,7 +84,7 @@ async def test_a_client_answers_neither_for_an_agent_nor_for_another_users_reque
     started, go_on = asyncio.Event(), asyncio.Event()
     plan = await order(platform, planner([publish("work.requested"), complete({})]), slow(started, go_on))
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    requests = await requested(platform, "work.requested", 2)
+    requests = await wait_for_requests(platform, "work.requested", 2)
     for request in requests:
         await forge(platform, "work.requested.completed", request.correlation_id)
     await came(platform, "work.requested.completed", 4)
@@ -94,7 +105,7 @@ async def test_a_client_answers_no_goal_in_the_place_of_its_planner(platform: Pl
     goal = EventDefinition(event_name="part.goal")
     child = planner(think, name="child", goals=[goal])
     plan = await order(platform, planner([delegate("child", "part.goal"), complete({})]), child)
-    (request,) = await requested(platform, "part.goal")
+    (request,) = await wait_for_requests(platform, "part.goal")
     await forge(platform, "part.goal.completed", request.correlation_id)
     await came(platform, "part.goal.completed", 2)
     thinking.set()
@@ -151,7 +162,7 @@ async def test_a_request_id_in_a_payload_is_not_believed(platform: Platform) -> 
 
     await platform.start(tool)
     reply = await platform.request("work.requested", {"request_id": "somebody else's"}, timeout=PATIENCE)
-    (request,) = await published(platform, topic="action-requests")
+    (request,) = await published_events(platform, topic="action-requests")
     assert told == [reply["request_id"]] == [request.id]
 
 
@@ -173,7 +184,7 @@ async def test_a_tool_at_one_persons_request_answers_no_other_persons(platform: 
 
     await platform.start(tool, deputy)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {"who": "ann"}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     eve = person(platform, "eve", "operator")
     await eve.publish("action-requests", "work.requested", {"who": "eve"}, correlation_id=request.id)
     await platform.publish("business-facts", "forge", {"correlation_id": request.id})
@@ -193,7 +204,7 @@ async def test_an_unasked_agent_answers_for_no_other(platform: Platform) -> None
 
     await platform.start(slow(started, go_on), impostor)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     await platform.publish("business-facts", "forge", {"key": request.id})
     await came(platform, "work.requested.completed", 1)
     go_on.set()
@@ -229,7 +240,7 @@ async def test_the_refusal_of_one_request_is_no_answer_to_another(platform: Plat
 
     await platform.start(slow(started, go_on), payments("always"), evil)
     asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
-    (request,) = await requested(platform, "work.requested")
+    (request,) = await wait_for_requests(platform, "work.requested")
     await platform.publish("business-facts", "go", {"key": request.id})
     assert await person(platform, "eve").answer((await the_wait(platform)).wait_id, {"approved": False}) == "accepted"
     await came(platform, "work.requested.completed", 1)
@@ -517,9 +528,9 @@ async def test_one_key_stands_for_one_request_whether_or_not_it_was_held(platfor
 
 
 async def test_a_request_done_before_its_gate_came_is_not_held(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, payments()) as platform:
+    async with running_platform(path, clock, payments()) as platform:
         before = await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE)
-    async with running(path, clock, payments("always")) as platform:
+    async with running_platform(path, clock, payments("always")) as platform:
         ann = person(platform, "ann")
         assert await ann.request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE) == before
         await ann.publish("action-requests", PAY, {"amount": 9}, idempotency_key="k")
@@ -527,7 +538,7 @@ async def test_a_request_done_before_its_gate_came_is_not_held(path: Path, clock
 
 
 async def test_an_approval_in_the_same_call_without_its_role_is_refused(path: Path, clock: VirtualClock) -> None:
-    async with running(path, clock, payments(CFO)) as platform:
+    async with running_platform(path, clock, payments(CFO)) as platform:
         with pytest.raises(Held):
             await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k")
         ann_as_boss = person(platform, "ann", "boss")
@@ -538,12 +549,12 @@ async def test_an_approval_in_the_same_call_without_its_role_is_refused(path: Pa
 async def test_a_payload_is_checked_again_by_its_receivers_schema_at_its_approval(
     path: Path, clock: VirtualClock
 ) -> None:
-    async with running(path, clock, payments("always")) as platform:
+    async with running_platform(path, clock, payments("always")) as platform:
         with pytest.raises(Held) as held:
             await person(platform, "ann").request(PAY, {"amount": 9})
     changed = Tool("payments")
     changed.on_invoke(PAY, payload_schema={"type": "object", "required": ["currency"]})(lambda request, context: {})
-    async with running(path, clock, changed) as platform:
+    async with running_platform(path, clock, changed) as platform:
         outcome = await platform.answer(held.value.wait_id, {"approved": True})
         assert (outcome, "currency" in outcome.detail) == ("invalid", True)
 
@@ -638,7 +649,7 @@ async def test_a_gate_outside_of_plans_and_tasks_names_its_request(platform: Pla
     await platform.start(payments("always"), shop)
     await platform.publish("business-facts", "order.placed", {})
     question = await the_wait(platform)
-    (told,) = await published(platform, topic="notification-events")
+    (told,) = await published_events(platform, topic="notification-events")
     assert (question.task_id, question.plan_id, told.data["task_id"]) == (None, None, None)
     assert question.request_id == told.data["request_id"] == told.correlation_id
     assert await platform.services.store.events.event(question.request_id) is None, "it is held"

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, pursue, requested, the_wait, until
+from kit import PATIENCE, order, planner, pursue, the_wait, until, wait_for_requests
 from machines import GOAL, research, researcher
 
 from soorma_ai import (
@@ -88,7 +88,7 @@ async def test_an_event_under_the_id_of_a_plan_waiting_for_a_reply_is_logged(
         await context.bus.publish("business-facts", "web.search.completed", {}, correlation_id=event.data["plan_id"])
 
     plan = await pursue(platform, GOAL, {"topic": "owls"}, researcher(research()), web, nudge)
-    await requested(platform, "web.search.requested")
+    await wait_for_requests(platform, "web.search.requested")
     if who == "a client":
         await platform.publish("business-facts", "web.search.completed", {}, plan_id=plan.plan_id)
     else:

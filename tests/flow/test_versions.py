@@ -4,7 +4,7 @@ changed."""
 from pathlib import Path
 
 import pytest
-from kit import ended, order, planner, stock
+from kit import order, planner, stock, wait_for_end
 
 from soorma_ai import Platform
 from soorma_ai.adapters.prompts import PromptFiles, packaged_prompts
@@ -19,7 +19,7 @@ async def test_a_plan_records_the_version_of_its_planner_and_its_prompt(platform
     handle = await order(
         platform, planner([publish("inventory.reserve.requested", order_id="A1")], version="2.1.0"), stock()
     )
-    plan = await ended(platform, handle.plan_id)
+    plan = await wait_for_end(platform, handle.plan_id)
     entry = plan.decisions[0]
     assert plan.agent_version == "2.1.0"
     assert plan.prompt == f"{entry.prompt_id} {entry.prompt_version} {entry.prompt_hash[:8]}"
@@ -34,7 +34,7 @@ async def test_a_plan_with_a_broken_prompt_fails_without_a_prompt_version(
     monkeypatch.setenv(PROMPTS_DIR, str(path.parent))
     async with Platform(f"sqlite:///{path}", clock=clock) as platform:
         handle = await order(platform, planner([complete()]), stock())
-        plan = await ended(platform, handle.plan_id)
+        plan = await wait_for_end(platform, handle.plan_id)
     assert (plan.status, plan.prompt) == ("failed", "")
     assert "is no prompt" in str(plan.reason)
 

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
+from kit import (
+    events,
+    is_idle,
+    open_platform,
+    order,
+    payments,
+    planner,
+    running_platform,
+    stock,
+    the_wait,
+    until,
+    wait_for_end,
+)
 
 from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import NotFound
@@ -159,8 +171,10 @@ async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, c
         plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     await clock.advance(3)
-    async with running(path, clock, planner(script[1:], external_events=["user.replied"]), stock()) as platform:
-        details = await ended(platform, plan.plan_id)
+    async with running_platform(
+        path, clock, planner(script[1:], external_events=["user.replied"]), stock()
+    ) as platform:
+        details = await wait_for_end(platform, plan.plan_id)
     assert details.result == {"answered": False}
 
 
@@ -170,8 +184,10 @@ async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Pa
         plan, question = await hold_payment(platform, "always")
     async with open_platform(path, clock) as platform:
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
-    async with running(path, clock, planner([complete({"paid": 1})]), stock(), payments("always", charged)) as platform:
-        assert (await ended(platform, plan.plan_id)).result == {"paid": 1}
+    async with running_platform(
+        path, clock, planner([complete({"paid": 1})]), stock(), payments("always", charged)
+    ) as platform:
+        assert (await wait_for_end(platform, plan.plan_id)).result == {"paid": 1}
     assert charged == [12000]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, planner, stock, until
+from kit import planner, stock, until, wait_for_end
 from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
 
 from soorma_ai import Platform
@@ -34,7 +34,7 @@ async def test_every_event_comes_twice_and_its_plan_takes_it_once(path: Path, cl
             planner([publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]), stock()
         )
         plan = await platform.submit("order.received", {})
-        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+        assert (await wait_for_end(platform, plan.plan_id)).result == {"ok": 1}
         await until(platform, lambda: set(came.values()) == {2})
     assert len(came) > 3
 

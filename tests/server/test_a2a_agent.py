@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from a2a_kit import PATIENCE, serve_gateway
 from http_kit import Keys, caller
-from kit import as_time_passes, happens, held_for, payments, planner, until
+from kit import as_time_passes, happens, pass_time, payments, planner, until
 
 from soorma_ai import (
     Approval,
@@ -126,7 +126,7 @@ async def test_a_task_longer_than_one_try_is_found_again_by_the_next_try(
         await here.start(agent)
         asked = await here.ask("shop.order.received", {"order_id": "A1"}, timeout=timedelta(days=1))
         await happens(has_begun)
-        await held_for(here, clock, hour)
+        await pass_time(here, clock, hour)
         finds = asyncio.create_task(agent.has_found.wait())
         await as_time_passes(clock, partial(_is_done, finds))
         may_end.set()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from browsing_kit import browser_of, open_browser
-from contract.store_kit import do, expectation, plan, question, running
-from kit import ended, payments, planner, stock, the_wait, until
+from contract.store_kit import do, expectation, plan, question, save_running_plan
+from kit import payments, planner, stock, the_wait, until, wait_for_end
 
 from soorma_ai import (
     Approval,
@@ -160,7 +160,7 @@ async def test_dead_letters_and_doubts_have_pages_linked_from_the_page_of_agents
     for number in range(53):
         await platform.request("parcel.bring.requested", {"note": str(number)})
     doubts = [expectation(f"d-{n}", ExpectationKind.DOUBT, ask=question(), root_plan_id=None) for n in range(52)]
-    await running(platform.services.store, *doubts)
+    await save_running_plan(platform.services.store, *doubts)
     async with open_browser(platform) as browser:
         agents = await browser.look("/agents")
         assert agents.count("/dead-letters/") == 10 and agents.count('href="/inbox/d-') == 10
@@ -217,7 +217,7 @@ async def test_a_long_plan_has_linked_pages_of_its_parts_and_one_complete_downlo
         planner([RESERVE] * 29 + [complete({})], limits=Limits(max_repeats=None, max_actions=99)), stock()
     )
     handle = await platform.submit("order.received", {"order_id": "A1"})
-    await ended(platform, handle.plan_id)
+    await wait_for_end(platform, handle.plan_id)
     path = f"/plans/{handle.plan_id}"
     async with open_browser(platform) as browser:
         last = await browser.look(path)
@@ -241,7 +241,7 @@ async def long_plan(platform: Platform, requests: int) -> str:
     asked = [publish("inventory.reserve.requested", order_id=f"A{n}") for n in range(requests)]
     await platform.start(planner([*asked, complete({})], limits=limits), stock())
     handle = await platform.submit("order.received", {"order_id": "A1"})
-    await ended(platform, handle.plan_id)
+    await wait_for_end(platform, handle.plan_id)
     return handle.plan_id
 
 
@@ -338,7 +338,7 @@ async def test_a_paused_plan_is_resumed(platform: Platform) -> None:
         page = await browser.look(f"/plans/{bought.plan_id}")
         assert ">Resume<" in page and 'id="machine"' in page
         assert "The plan continues" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
-        await ended(platform, bought.plan_id)
+        await wait_for_end(platform, bought.plan_id)
         assert ">Resume<" not in await browser.look(f"/plans/{bought.plan_id}")
         await browser.send(f"/plans/{bought.plan_id}/resume", 409)
 

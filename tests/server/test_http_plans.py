@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from http_kit import Keys, caller, client_as, local
-from kit import ended, payments, planner, stock, the_wait, until
+from kit import payments, planner, stock, the_wait, until, wait_for_end
 
 from soorma_ai import Approval, Platform
 from soorma_ai.server import app
@@ -96,7 +96,7 @@ async def test_a_plan_is_cancelled_once(platform: Platform) -> None:
         plan_id = (await http.post("/v1/plans", json=ORDER)).json()["plan_id"]
         await the_wait(platform)
         assert (await http.post(f"/v1/plans/{plan_id}/cancel", json={})).json() == {"cancelled": True}
-        assert (await ended(platform, plan_id)).status == "cancelled"
+        assert (await wait_for_end(platform, plan_id)).status == "cancelled"
         assert (await http.post(f"/v1/plans/{plan_id}/cancel", json={"reason": "again"})).json() == {"cancelled": False}
         nobody = await http.post(f"/v1/plans/{plan_id}/resume", json={})
         assert nobody.status_code == 409
@@ -117,7 +117,7 @@ async def test_an_approval_is_listed_shown_and_answered_once(platform: Platform)
         assert (yes.status_code, yes.json()["outcome"]) == (200, "accepted")
         again = await http.post(way, json={"payload": {"approved": True}})
         assert (again.status_code, again.json()["code"]) == (409, "duplicate")
-        await ended(platform, plan_id)
+        await wait_for_end(platform, plan_id)
         assert (await http.get(f"/v1/waits/{wait_id}")).status_code == 200
 
 
@@ -141,7 +141,7 @@ async def test_an_answer_after_the_deadline_is_gone_and_one_to_an_ended_plan_sup
 
         (second,) = await until(platform, asked_anew)
         await http.post(f"/v1/plans/{plan_id}/cancel", json={})
-        await ended(platform, plan_id)
+        await wait_for_end(platform, plan_id)
         vain = await http.post(f"/v1/waits/{second}/answer", json={"payload": {"text": "yes"}})
         assert (vain.status_code, vain.json()["code"]) == (409, "superseded")
 
