@@ -63,7 +63,7 @@ class Transaction:
 
 
 @dataclass(frozen=True)
-class Found:
+class ProcessFigures:
     handled: float
     bare: float
     free: float
@@ -149,7 +149,7 @@ def _request(number: int, now: datetime) -> EventEnvelope:
     )
 
 
-def measure(server: Server, events: int, workers: int, processes: int) -> Found:
+def measure(server: Server, events: int, workers: int, processes: int) -> ProcessFigures:
     url = server.database()
     asyncio.run(fill(url, events))
     name = url.rsplit("/", 1)[1]
@@ -166,7 +166,7 @@ def measure(server: Server, events: int, workers: int, processes: int) -> Found:
     inside = [one for one in said if began <= one.began and one.ended <= ended]
     handled = 0.8 * events
     free = [one.without_lock() for one in said]
-    return Found(
+    return ProcessFigures(
         handled / (ended - began),
         handled / _say_again(f"{url}_locked", said, (began, ended), processes),
         handled / _say_again(f"{url}_free", free, (began, ended), processes),

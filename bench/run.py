@@ -105,10 +105,8 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="", help=", ".join(row.name for row in ROWS))
     parser.add_argument("--rounds", type=int, help="5; with --ours or --tiny, 1")
-    parser.add_argument(
-        "--ours", action="store_true", help="no rivals, whose environments are not made then; implies --short"
-    )
-    parser.add_argument("--short", action="store_true", help="what takes long in a smaller size, as --ours does it")
+    parser.add_argument("--ours", action="store_true", help="no rivals, and no environments for them; implies --short")
+    parser.add_argument("--short", action="store_true", help="smaller sizes for slow rows, as with --ours")
     parser.add_argument(
         "--tiny",
         action="store_true",

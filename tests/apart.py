@@ -51,7 +51,8 @@ OF_A_FILE = {
     "tests/flow/test_platform.py::test_an_unusable_place_is_refused_and_works_once_mended": "it has a folder",
     "tests/flow/test_platform.py::test_a_second_platform_of_this_process_is_refused_and_harms_nothing": OWNED,
     "tests/flow/test_runs.py::test_a_hundred_results_in_line_are_a_few_commits": COMMITS,
-    "tests/flow/test_runs.py::test_a_commit_that_": TOGETHER,
+    "tests/flow/test_runs.py::test_a_refused_commit_of_a_run_is_made_again": TOGETHER,
+    "tests/flow/test_runs.py::test_a_commit_of_a_run_is_made_once_the_store_is_back": TOGETHER,
     "tests/flow/test_runs.py::test_a_handler_that_cancels_its_own_task_ends_its_run_only": TOGETHER,
     "tests/flow/test_runs.py::test_a_failing_result_ends_its_run_and_is_handled_again_alone": TOGETHER,
     "tests/flow/test_runs.py::test_the_pauses_and_attempts_of_a_failing_result_begin_when_it_is_alone": TOGETHER,
@@ -61,8 +62,8 @@ OF_A_FILE = {
     "tests/flow/test_stores_of_others.py": MADE,
     "tests/flow/test_sub_tasks.py::test_a_result_is_one_row_and_a_group_is_read_once": MADE,
     "tests/flow/test_sub_tasks.py::test_half_of_a_group_comes_before_the_process_ends_and_half_after[from": MADE,
-    "tests/flow/test_timers.py::test_a_suspect_that_is_due_behind_one_in_hand": MADE,
-    "tests/flow/test_timers.py::test_what_is_due_behind_full_hands": MADE,
+    "tests/flow/test_timers.py::test_a_poison_candidate_due_behind_another": MADE,
+    "tests/flow/test_timers.py::test_a_delivery_due_behind_a_busy_agent": MADE,
 }
 
 

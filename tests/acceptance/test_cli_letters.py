@@ -96,7 +96,7 @@ def test_a_letter_is_shown_with_its_event_its_reason_and_the_possible_commands(s
     ):
         assert told in result.stdout
     told = shop("dead-letters", "show", str(one["letter_id"]), "--store", shop.url).stdout
-    assert f" --store {shop.url}" in told.split("soorma dead-letters redrive")[1], "what is typed repeats the store"
+    assert f" --store {shop.url}" in told.split("soorma dead-letters redrive")[1], "the command repeats the store"
 
 
 def test_a_letter_of_an_ended_plan_names_a_new_submission_as_the_cure(shop: Shop) -> None:

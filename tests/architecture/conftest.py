@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def tracked() -> Callable[[str], set[str]]:
     """Return a function from a folder to the paths of its tracked files, from the root of the project."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("no git repository here to say what belongs to the project")
+        pytest.skip("no git repository here to list the files of the project")
 
     def files(folder: str) -> set[str]:
         command = ["git", "-c", "safe.directory=*", "ls-files", "-z", folder]

@@ -213,7 +213,7 @@ async def test_one_sub_task_costs_the_same_beside_any_number_of_others(store: Sq
             assert len(await store.plans.sub_tasks("worker", "t-1", 1, 1)) == 1
         return effort.hundreds
 
-    await test_store_tasks.taken(store)
+    await test_store_tasks.save_task(store)
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_PARTS))
     assert await look() <= few + 1

@@ -79,6 +79,19 @@ async def test_operations_waiting_together_share_one_commit(store: SqliteStore) 
     assert await unsent_ids(store) == [f"e-{n}" for n in range(100)]
 
 
+async def test_a_lone_operation_begins_at_its_call_and_others_share_the_next_commit(tmp_path: Path) -> None:
+    async def send_together(*ids: str) -> int:
+        before = len(commits)
+        await asyncio.gather(*(store.queue.send([event(one)], None, NOW) for one in ids))
+        return len(commits) - before
+
+    async with open_store(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
+        commits = count_statements(store, "COMMIT")
+        assert await send_together("alone") == 1
+        assert await send_together("a", "b", "c") == 2, "the first began without the others"
+        assert await send_together("d", "e", "f") == 1, "where several came before, several are waited for"
+
+
 async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) -> None:
     await as_one_group(store, *(store.queue.send([event(f"e-{n}")], None, NOW) for n in range(300)))
     assert await unsent_ids(store) == [f"e-{n}" for n in range(300)]

@@ -42,7 +42,7 @@ def sample(everything: Sequence[Position], size: int, rng: random.Random) -> lis
     return one_of_each(by_name.values(), size, rng)
 
 
-def twice(everything: Sequence[Position], size: int, rng: random.Random) -> list[Position]:
+def double_kills(everything: Sequence[Position], size: int, rng: random.Random) -> list[Position]:
     """Draw positions with a second kill, in the restarted program."""
     chosen = rng.sample(everything, min(size, len(everything)))
     return [Position(position.point, f"{ANY}:{rng.randint(1, WITHIN_RECOVERY)}") for position in chosen]

@@ -41,12 +41,12 @@ class Position:
 def trial(stage: Stage, program: Program, expected: End, position: Position, bug: str = "") -> Trial:
     with stage.case(program, bug) as case:
         log = case.folder / "strace"
-        under = strace.failing(position.call, ERRORS[position.call], position.when, log)
+        under = strace.fail_options(position.call, ERRORS[position.call], position.when, log)
         ended = case.live(under=under, patience=PATIENCE_WITH_A_BAD_DISK if position.is_lasting else None)
         allowed = (FINISHED, FAILED_CLEARLY, STUCK) if position.is_lasting else (FINISHED, FAILED_CLEARLY)
         if ended not in allowed:
             case.violations.append(f"the life with the error ended with {ended}: {case.said()}")
-        errors = strace.failed(log)
+        errors = strace.count_failed(log)
         case.last_life()
         case.judge(expected, errors=None if position.is_lasting else errors)
         return case.done(LAYER, f"{program.name}, {position}", errors=errors, survived=ended == FINISHED)

@@ -142,7 +142,7 @@ class Proof:
         else:
             self._seeded(title, lambda rng: failpoint_layer.sample(everything, size, rng), tried)
         again = KILLED_TWICE if size is None else size // 4
-        self._seeded(f"{title}, killed twice", lambda rng: failpoint_layer.twice(everything, again, rng), tried)
+        self._seeded(f"{title}, killed twice", lambda rng: failpoint_layer.double_kills(everything, again, rng), tried)
 
     def _syscalls(self, program: Program) -> None:
         end, made = self._end_of(program).end, self._calls_of(program)
@@ -170,7 +170,7 @@ class Proof:
         else:
             self._seeded(title, lambda rng: io_error_layer.sample(made, size, rng), tried)
         lasting = LASTING_ERRORS if size is None else size // 8
-        self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting(made, lasting, rng), tried)
+        self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting_positions(made, lasting, rng), tried)
 
     def _outages(self, program: Program) -> None:
         crashless, size = self._end_of(program), self._wanted.size(program, outage_layer.LAYER)
@@ -271,7 +271,7 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--layer", action="append", choices=layers, help="this layer only; may be given again")
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="this program only; may be given again")
     parser.add_argument("--sample", type=int, metavar="N", help="N positions of each layer instead of all")
-    parser.add_argument("--seed", type=int, action="append", metavar="S", help="for what is drawn; may be given again")
+    parser.add_argument("--seed", type=int, action="append", metavar="S", help="of random choices; may be given again")
     parser.add_argument("--store", choices=LAYERS, default=FILE, help="where the store is (default: a file)")
     parser.add_argument("--bus", choices=("nats",), help="over a broker, where the store is on a server")
     given = parser.parse_args(arguments)

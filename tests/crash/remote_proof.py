@@ -21,7 +21,7 @@ AT_ONCE = 3 * (os.cpu_count() or 1)
 def main() -> int:
     parser = argparse.ArgumentParser(description="Kill the process of the store, and that of its agents.")
     parser.add_argument("--kills", type=int, default=KILLS, help="go on until there were so many")
-    parser.add_argument("--seed", type=int, default=1, help="for the points that are drawn")
+    parser.add_argument("--seed", type=int, default=1, help="of the random points")
     given = parser.parse_args()
     rng, begun, trials = random.Random(given.seed), time.monotonic(), list[Trial]()
     with Stage(AT_ONCE) as stage:

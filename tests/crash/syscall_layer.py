@@ -35,7 +35,7 @@ def trial(stage: Stage, program: Program, expected: End, position: Position, bug
     with stage.case(program, bug) as case:
         if position.is_made:
             case.make_store()
-        case.live(under=strace.killing(position.call, position.n))
+        case.live(under=strace.kill_options(position.call, position.n))
         case.last_life()
         case.judge(expected)
         return case.done(LAYER, f"{program.name}, {position}")

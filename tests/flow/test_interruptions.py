@@ -32,6 +32,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
+from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
@@ -149,8 +150,8 @@ async def test_a_cancellation_received_twice_releases_the_delivery_in_hand(path:
         await happens(work.began)
         await platform.cancel(plan.plan_id)
         await happens(slow.releasing)
-        (told,) = await published_events(platform, topic="plan-events")
-        await bus.publish([StoredEvent(0, told)])
+        told = await published_events(platform, topic="plan-events")
+        await bus.publish([StoredEvent(0, one) for one in told if one.type == CANCEL_REQUESTED])
         slow.go_on.set()
         await wait_for_end(platform, plan.plan_id)
         await until(platform, lambda: is_idle(platform))

@@ -13,8 +13,7 @@ from test_hand_and_rows import must_keep_hands
 from soorma_ai import Limits, Platform
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
-from soorma_ai.kernel.sql.database import reading
-from soorma_ai.kernel.sql.plans import SqlPlans
+from soorma_ai.kernel.sql.plan_states import StateInHand
 from soorma_ai.kernel.sql.tables import plans as tables
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -52,7 +51,7 @@ def count_reads(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Counter[
 
 
 async def test_each_step_reads_its_stored_plan_once(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    must_keep_hands(platform)
+    must_keep_hands()
     reads = count_reads(platform, monkeypatch)
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
@@ -63,17 +62,19 @@ async def test_each_step_reads_its_stored_plan_once(platform: Platform, monkeypa
 async def test_a_plan_in_hand_of_any_length_is_not_read_again(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    must_keep_hands(platform)
+    must_keep_hands()
     many = [publish("inventory.reserve.requested", order_id=str(number)) for number in range(70)]
     limits = Limits(max_actions=None, max_llm_calls=None, max_tokens=None)
     read = list[str]()
-    real = tables.state
+    real = tables.state_since
 
-    def state(db: Any, plan_id: str, event_id: str = "") -> Any:
-        read.append(event_id)
-        return real(db, plan_id, event_id)
+    def state_since(db: Any, in_hand: StateInHand | None, plan_id: str, event_id: str = "") -> Any:
+        found = real(db, in_hand, plan_id, event_id)
+        if found is None or in_hand is None or found[0].place != in_hand.place:
+            read.append(event_id)
+        return found
 
-    monkeypatch.setattr(SqlPlans, "_read_state", reading(state))
+    monkeypatch.setattr(tables, "state_since", state_since)
     plan = await pursue(platform, "order.received", {}, planner([*many, complete({})], limits=limits), stock())
     await plan.result(timeout=30)
     assert len(read) == 1, "whether the plan is there at its goal"

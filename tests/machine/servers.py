@@ -181,7 +181,9 @@ class OneThreadServerDatabase(Database):
             await self.mortal.close()
         self._reader.close()
 
-    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
+    async def read(
+        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+    ) -> T:
         await asyncio.sleep(0)  # like a change of threads
         if self.mortal.is_dead:
             await asyncio.get_running_loop().create_future()

@@ -97,7 +97,7 @@ class OneThreadDatabase(Database):
             self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
+    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False) -> T:
         await self._alive()
         return await super().read(query, acting)
 

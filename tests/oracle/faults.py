@@ -11,7 +11,7 @@ from judge import without_nulls
 from material import Payload
 from offered import GIVE_UP, LOOKUPS, PUBLISH_ALL, SEE
 from payloads import Json, is_valid
-from wires.form import End, Failed, Reply, Said
+from wires.form import End, FailedRequest, Reply, ScriptedAnswer
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def fault(case: Case) -> Fault:
     """Make a fault of a random kind among those possible for this step; if an event can be published blindly, half of
     the answers do so."""
     if case.blind and case.draw.random() < 0.5:
-        return Fault(BLIND, Said(case.instead(case.blind)))
+        return Fault(BLIND, ScriptedAnswer(case.instead(case.blind)))
     kinds = [kind for kind in KINDS if _is_possible(kind, case)]
     case.draw.shuffle(kinds)
     return next(made for kind in kinds if (made := fault_of(kind, case)) is not None)
@@ -86,7 +86,7 @@ def fault_of(kind: str, case: Case) -> Fault | None:
     made = _in_one_request(case, KINDS[kind]) if is_within else KINDS[kind](case)
     if made is None:
         return None
-    return Fault(kind, Said(made) if isinstance(made, str) else made, again=kind in REPEATED)
+    return Fault(kind, ScriptedAnswer(made) if isinstance(made, str) else made, again=kind in REPEATED)
 
 
 def _in_one_request(case: Case, make: Callable[[Case], Made]) -> Made:
@@ -274,7 +274,7 @@ def _truncated_json(case: Case) -> Made:
 
 
 def _cut_off(case: Case) -> Made:
-    return Said(case.text[: case.draw.randrange(1, len(case.text))], End.CUT)
+    return ScriptedAnswer(case.text[: case.draw.randrange(1, len(case.text))], End.CUT)
 
 
 def _fenced(case: Case) -> Made:
@@ -304,11 +304,11 @@ def _unknown_decision(case: Case) -> Made:
 
 
 def _too_many_requests(case: Case) -> Made:
-    return Failed(429, "Rate limit reached")
+    return FailedRequest(429, "Rate limit reached")
 
 
 def _server_error(case: Case) -> Made:
-    return Failed(case.draw.choice([500, 502, 503]), "The server had an error")
+    return FailedRequest(case.draw.choice([500, 502, 503]), "The server had an error")
 
 
 KINDS: dict[str, Callable[[Case], Made]] = {

@@ -126,7 +126,7 @@ class Record:
         return ""
 
 
-def known(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
+def expected_lines(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
     """Return the expected lines in order; lines in any order are grouped."""
     found: list[list[list[Any]]] = []
     for step in plan.steps[: ending.at if ending else None]:
@@ -137,7 +137,7 @@ def known(plan: Plan, ending: Ending | None) -> list[list[list[Any]]]:
                 found.append([line for request in step["requests"] for line in _lines_of(request, plan)])
             case "DELEGATE" if plan.helper:
                 found.append([["publish", HELP_EVENT, step["data"]]])
-                found += [lines for lines in known(plan.helper, None) if lines[0][0] != "complete"]
+                found += [lines for lines in expected_lines(plan.helper, None) if lines[0][0] != "complete"]
             case "WAIT":
                 found.append([["ask", step["expected_event"], step["message"]]])
             case "COMPLETE":
@@ -177,7 +177,7 @@ def _knows_null(schema: Payload) -> bool:
 def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
     record = Record(db, plan)
     happened = [spelling(line) for line in record.happened()]
-    wanted = [[spelling(line) for line in lines] for lines in known(plan, ending)]
+    wanted = [[spelling(line) for line in lines] for lines in expected_lines(plan, ending)]
     return Verdict(
         plan=plan.id,
         differs=difference(*in_order(wanted, happened)) or record.unanswered(ending),

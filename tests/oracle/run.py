@@ -35,7 +35,7 @@ from scripted import Habit, Models, PlanModel, name_of, refusal
 from switches import CHECKS, without
 from wires import WIRES
 from wires.loopback import Loopback
-from world import Told, World, bystanders
+from world import PlanReply, World, bystanders
 
 from soorma_ai import Agent, Platform
 
@@ -136,7 +136,7 @@ async def go_together(
             for plan in (model.plan for model in models.of.values())
         ]
         told = await live(worlds, store, others)
-    verdicts = judged(store, options, models)
+    verdicts = judge_store(store, options, models)
     for world, heard, verdict in zip(worlds, told, verdicts, strict=True):
         add(outcome, world, models, heard, verdict)
 
@@ -151,20 +151,20 @@ def _model_of(plan: Plan | None, server: Loopback, options: Options) -> dict[str
     return {**model, "mode": options.form, **wire.options, **room}
 
 
-async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> list[Told]:
+async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> list[PlanReply]:
     """Run each plan in a tenant of its own, to be offered its own events and those of others."""
     turns = asyncio.Semaphore(AT_ONCE)
     async with Platform(f"sqlite:///{store}") as platform:
         await platform.start(*others, *(agent for world in worlds for agent in world.agents()))
 
-        async def one(world: World) -> Told:
+        async def one(world: World) -> PlanReply:
             async with turns:
                 return await world.live(platform.as_user(tenant_id=world.plan.id, user_id="customer"))
 
         return await asyncio.gather(*map(one, worlds))
 
 
-def judged(store: Path, options: Options, models: Models) -> list[Verdict]:
+def judge_store(store: Path, options: Options, models: Models) -> list[Verdict]:
     """Judge a store's file by another process."""
     wanted = {id: asdict(ending) if (ending := ending_of(model)) else None for id, model in models.of.items()}
     command = [sys.executable, str(HERE / "judge.py"), str(store), str(options.folder), options.action]
@@ -184,12 +184,12 @@ def ending_of(model: PlanModel) -> Ending | None:
     return None
 
 
-def add(outcome: Outcome, world: World, models: Models, heard: Told, verdict: Verdict) -> None:
+def add(outcome: Outcome, world: World, models: Models, heard: PlanReply, verdict: Verdict) -> None:
     model = models.of[world.plan.id]
     asked = models.models_of(world.plan)
     ending = ending_of(model)
     wrong = [verdict.differs] if verdict.differs else []
-    if ending is None and heard != Told(result=world.plan.steps[-1]["result"]):
+    if ending is None and heard != PlanReply(result=world.plan.steps[-1]["result"]):
         wrong.append(f"the caller got {heard}")
     if ending is not None and not ending.fits(heard.reason):
         wrong.append(f"the caller of a plan that was refused got {heard}")
@@ -210,14 +210,14 @@ def add(outcome: Outcome, world: World, models: Models, heard: Told, verdict: Ve
         outcome.count(one)
 
 
-def chosen(material: Material, options: Options) -> list[Plan]:
+def choose_plans(material: Material, options: Options) -> list[Plan]:
     return [plan for plan in material.plans if options.only in plan.id][:: options.every]
 
 
 def run(options: Options) -> tuple[Outcome, Outcome]:
     """Return the outcome of the plans, and of some of them again with a refusing model."""
     material = play(read(options.folder, options.strangers), options.action)
-    plans, wire = chosen(material, options), WIRES[options.wire]
+    plans, wire = choose_plans(material, options), WIRES[options.wire]
     refused = plans[::EVERY_REFUSING]
     habits = {plan.id: Habit(options.rate, options.seed) for plan in plans}
     refusing = {
@@ -276,7 +276,7 @@ def read_options(arguments: Sequence[str] | None) -> Options:
     given_by = os.environ.get
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--without", choices=CHECKS, help="run on a product that does not make this check")
-    parser.add_argument("--only", default="", help="only plans whose id holds this")
+    parser.add_argument("--only", default="", help="only plans with this text in their id")
     parser.add_argument("--every", type=int, default=1, help="only every so many")
     parser.add_argument("--nothing-hidden", action="store_true", help="each request has to show all events")
     parser.add_argument("--wire", default=given_by("WIRE") or "direct", help="how the model is spoken to")

@@ -27,7 +27,7 @@ from offered import (
     words_for,
 )
 from payloads import Json, faults_in
-from wires.form import Declined, Failed, Question, Reply, Said, Sent, Wire
+from wires.form import DeclineForm, FailedRequest, Question, Reply, ScriptedAnswer, Wire, WireResponse
 
 MOST_FINDS, MOST_NEEDS = 2, 3
 # The least number of shown characters of each of many results.
@@ -44,7 +44,7 @@ class Refusal:
     """A refusal of the model at a step."""
 
     at: int
-    how: Declined
+    how: DeclineForm
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PlanModel:
         self.calls += 1
         self.tokens += _tokens(question.size)
         given = self._given(question)
-        if not isinstance(given, Said):
+        if not isinstance(given, ScriptedAnswer):
             return given
         return replace(given, tokens=(_tokens(question.size), _tokens(len(given.text))))
 
@@ -135,7 +135,7 @@ class PlanModel:
         self._compare(question)
         if self.step >= len(self.plan.steps):
             self.complaints.append(f"asked for decision {self.step + 1} of {len(self.plan.steps)}")
-            return Failed(400, "this plan is over")
+            return FailedRequest(400, "this plan is over")
         self._check_prompt(question)
         if self.habit.refusal and self.step == self.habit.refusal.at:
             return self.habit.refusal.how.reply
@@ -182,17 +182,17 @@ class PlanModel:
         self.complaints.append(f"step {self.step}: {event.name} is not shown; looked for before: {before}")
         return {"action": "complete", "result": {"message": "There is nobody who could do this."}}
 
-    def _say(self, decision: Payload, question: Question) -> Said:
+    def _say(self, decision: Payload, question: Question) -> ScriptedAnswer:
         action = decision["action"]
         self._note(decision)
         branches = branches_of(question.schema)
         if (branch := branches.get(action)) is None:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
-            return Said(self._answer(decision))
+            return ScriptedAnswer(self._answer(decision))
         said = with_texts(spelled_step(decision, branches), branches)
         for found in faults_in(said, branch):
             self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {found}")
-        return Said(self._answer(said))
+        return ScriptedAnswer(self._answer(said))
 
     def _note(self, decision: Payload) -> None:
         """Count a question: the next answer belongs to the same step."""
@@ -232,7 +232,7 @@ class PlanModel:
         if last is None:
             self.complaints.append(f"step {self.step}: the right answer was refused: {told}")
             return
-        said = self.wire.carry(last.reply, question).strip() if isinstance(last.reply, Said) else ""
+        said = self.wire.carry(last.reply, question).strip() if isinstance(last.reply, ScriptedAnswer) else ""
         if said not in before and not _is_same(said, before):
             self.complaints.append(f"step {self.step}: the re-ask after {last.kind} does not show the refused answer")
         if len(told) < 40:
@@ -383,11 +383,11 @@ def _is_same(said: str, shown: str) -> bool:
 
 def _text(reply: Reply) -> str:
     match reply:
-        case Said():
+        case ScriptedAnswer():
             return reply.text
-        case Failed():
+        case FailedRequest():
             return reply.message
-        case Sent():
+        case WireResponse():
             return json.dumps(reply.body)
 
 

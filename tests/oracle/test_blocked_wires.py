@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, order, payments, running_platform, until
 from wires import WIRES
-from wires.form import Question, Reply, Said, Sent
+from wires.form import Question, Reply, ScriptedAnswer, WireResponse
 from wires.loopback import Loopback
 
 from soorma_ai import ChoreographyPlanner
@@ -16,16 +16,16 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 
-def openai(status: int, message: str, kind: str, code: str | None) -> Sent:
-    return Sent({"error": {"message": message, "type": kind, "param": None, "code": code}}, status)
+def openai(status: int, message: str, kind: str, code: str | None) -> WireResponse:
+    return WireResponse({"error": {"message": message, "type": kind, "param": None, "code": code}}, status)
 
 
-def anthropic(status: int, kind: str, message: str) -> Sent:
-    return Sent({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}, status)
+def anthropic(status: int, kind: str, message: str) -> WireResponse:
+    return WireResponse({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}, status)
 
 
-def gemini(status: int, word: str, message: str, *details: dict[str, Any]) -> Sent:
-    return Sent({"error": {"code": status, "message": message, "status": word, "details": [*details]}}, status)
+def gemini(status: int, word: str, message: str, *details: dict[str, Any]) -> WireResponse:
+    return WireResponse({"error": {"code": status, "message": message, "status": word, "details": [*details]}}, status)
 
 
 OPENAI = {
@@ -36,7 +36,7 @@ OPENAI = {
 }
 CREDIT = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing."
 INVALID_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-REFUSALS: dict[str, dict[str, Sent]] = {
+REFUSALS: dict[str, dict[str, WireResponse]] = {
     "openai": OPENAI,
     "direct": OPENAI,
     "anthropic": {
@@ -52,17 +52,17 @@ REFUSALS: dict[str, dict[str, Sent]] = {
         "gone": gemini(404, "NOT_FOUND", "models/gemini-2.5-flash is not found for API version v1beta."),
     },
     "ollama": {
-        "401": Sent({"error": "unauthorized"}, 401),
-        "403": Sent({"error": "this model requires a subscription, upgrade for access"}, 403),
-        "quota": Sent({"error": "payment required"}, 402),
-        "gone": Sent({"error": "model 'llama3.1' not found"}, 404),
+        "401": WireResponse({"error": "unauthorized"}, 401),
+        "403": WireResponse({"error": "this model requires a subscription, upgrade for access"}, 403),
+        "quota": WireResponse({"error": "payment required"}, 402),
+        "gone": WireResponse({"error": "model 'llama3.1' not found"}, 404),
     },
 }
 SAYS = {"401": "does not accept the key", "403": "does not accept the key", "quota": "quota", "gone": "no such model"}
 
 
-def said(decision: Any) -> Said:
-    return Said(json.dumps(decision))
+def said(decision: Any) -> ScriptedAnswer:
+    return ScriptedAnswer(json.dumps(decision))
 
 
 async def _never(seconds: float) -> None: ...
@@ -71,7 +71,7 @@ async def _never(seconds: float) -> None: ...
 class Provider:
     """Answers with the payment first, refuses then, and completes after its repair. `asked` counts the requests."""
 
-    def __init__(self, refusal: Sent) -> None:
+    def __init__(self, refusal: WireResponse) -> None:
         self.refusal = refusal
         self.is_mended = False
         self.asked = 0

@@ -11,7 +11,7 @@ from material import Event, Payload, Plan
 from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, spelled_step, texts_in, with_texts, words_for
 from scripted import Habit, PlanModel
 from wires import WIRES
-from wires.form import Question, Said
+from wires.form import Question, ScriptedAnswer
 
 SCHEMA: Payload = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 SHIP = Event("shop.Ship", "Sends it: shop.Ship, or ship what was bought.", SCHEMA, False, "assistant")
@@ -46,7 +46,7 @@ def model(rate: float = 0.0) -> PlanModel:
 
 
 def step_of(reply: object) -> Payload:
-    assert isinstance(reply, Said)
+    assert isinstance(reply, ScriptedAnswer)
     return json.loads(reply.text)["step"]
 
 
@@ -123,7 +123,7 @@ def kind_at(seed: int) -> str:
 def test_every_kind_of_fault_changes_the_answer_or_does_not_apply(kind: str, step: Payload) -> None:
     case = Case({"reasoning": "", "step": step}, None, frozenset({"x"}), [("y", {})], random.Random(1))
     made = fault_of(kind, case)
-    assert made is None or not isinstance(made.reply, Said) or made.reply.text != case.text
+    assert made is None or not isinstance(made.reply, ScriptedAnswer) or made.reply.text != case.text
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -160,7 +160,7 @@ def test_no_kind_of_fault_returns_the_right_answer(step: Payload, seed: int) -> 
     answer = {"reasoning": "", "step": step}
     case = Case(answer, None, frozenset({SHIP.name}), [("y", {})], random.Random(seed), schemas=schemas)
     made = {kind: fault_of(kind, case) for kind in KINDS}
-    said = [one.reply.text for one in made.values() if one and isinstance(one.reply, Said)]
+    said = [one.reply.text for one in made.values() if one and isinstance(one.reply, ScriptedAnswer)]
     assert case.text not in said
     assert (made["impossible join"] is not None) == (step is BOTH)
     assert (made["wrong reference"] is not None) == (step in (HANDED, SEEN))

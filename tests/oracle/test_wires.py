@@ -10,7 +10,7 @@ from typing import Any, Self
 import pytest
 from offered import branches_of
 from wires import WIRES
-from wires.form import End, Failed, Question, Reply, Said
+from wires.form import End, FailedRequest, Question, Reply, ScriptedAnswer
 from wires.gemini import as_json_schema
 from wires.loopback import Loopback
 
@@ -91,8 +91,8 @@ async def _never(seconds: float) -> None:
 @every_form
 async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
-        answer = await provider.ask(Said(SAID, tokens=(70, 5)))
-        await provider.ask(Said(SAID), more=(Message("assistant", "x"), Message("user", "No.")))
+        answer = await provider.ask(ScriptedAnswer(SAID, tokens=(70, 5)))
+        await provider.ask(ScriptedAnswer(SAID), more=(Message("assistant", "x"), Message("user", "No.")))
     assert (answer.value, answer.ending, answer.fault) == (DECISION, Ending.GOOD, "")
     assert (answer.prompt_tokens, answer.completion_tokens) == (70, 5)
     question, again = provider.questions
@@ -108,11 +108,11 @@ async def test_a_question_and_its_answer_pass_each_wire_unchanged(name: str, for
 @every_form
 async def test_a_cut_or_malformed_answer_arrives_in_the_providers_form(name: str, form: Mode) -> None:
     with Provider(name, form) as provider:
-        cut = await provider.ask(Said(SAID[:9], End.CUT))
-        answers = [await provider.ask(Said(text)) for text in TEXTS]
+        cut = await provider.ask(ScriptedAnswer(SAID[:9], End.CUT))
+        answers = [await provider.ask(ScriptedAnswer(text)) for text in TEXTS]
     assert (cut.value, cut.ending) == (None, Ending.CUT)
     for text, question, answer in zip(TEXTS, provider.questions[1:], answers, strict=True):
-        assert answer.text.strip() == provider.wire.carry(Said(text), question).strip()
+        assert answer.text.strip() == provider.wire.carry(ScriptedAnswer(text), question).strip()
         assert answer.value == TEXTS[text]
         assert answer.value is not None or answer.fault
 
@@ -136,10 +136,10 @@ async def test_each_way_of_a_provider_to_decline_is_understood(name: str, form: 
 async def test_a_failed_request_is_repeated_at_once_within_its_limit(name: str) -> None:
     with Provider(name, "json_schema") as provider:
         for asked, status in enumerate((429, 500, 502, 503), 1):
-            assert (await provider.ask(Failed(status, "try again"), Said(SAID))).value == DECISION
+            assert (await provider.ask(FailedRequest(status, "try again"), ScriptedAnswer(SAID))).value == DECISION
             assert len(provider.questions) == 2 * asked
         with pytest.raises(RateLimited, match="Too many"):
-            await provider.ask(*[Failed(429, "Too many")] * 3)
+            await provider.ask(*[FailedRequest(429, "Too many")] * 3)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_schema_in_openapis_dialect_is_read_as_json_schema(schema: JsonObject,
 
 
 def test_a_client_hanging_up_in_its_request_is_no_fault() -> None:
-    with Loopback(lambda model, question: Said("x")) as server:
+    with Loopback(lambda model, question: ScriptedAnswer("x")) as server:
         port = int(server.address("m", WIRES["openai"]).split("/")[2].partition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
             client.sendall(b"POST /m/v1/chat/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
@@ -177,6 +177,6 @@ def test_a_path_without_a_wire_is_a_fault_of_the_test() -> None:
 
     with (
         pytest.raises(ValueError, match="which is no path of openai"),
-        Loopback(lambda model, question: Said("x")) as server,
+        Loopback(lambda model, question: ScriptedAnswer("x")) as server,
     ):
         post(server.address("m", WIRES["openai"]))

@@ -57,7 +57,7 @@ PATIENCE, PATIENCE_PER_STEP = 60.0, 10.0
 
 
 @dataclass(frozen=True)
-class Told:
+class PlanReply:
     """The reply to the plan's caller. `reason` is set for a failure."""
 
     result: Any = None
@@ -156,7 +156,7 @@ class World:
         """Return the events open to requests."""
         return {*self.plan.events, GOAL_EVENT, *([HELP_EVENT] if self.plan.helper else [])}
 
-    async def live(self, client: LocalClient) -> Told:
+    async def live(self, client: LocalClient) -> PlanReply:
         """Submit the goal, answer as the person until the plan's end, and return its outcome."""
         handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
         try:
@@ -164,19 +164,19 @@ class World:
         finally:
             self._is_over.set()
 
-    async def _live(self, client: LocalClient, handle: PlanHandle) -> Told:
+    async def _live(self, client: LocalClient, handle: PlanHandle) -> PlanReply:
         try:
             async with asyncio.timeout(self.patience):
                 async for event in handle.events():
                     await self._see(event, client, handle)
-            return Told(result=await handle.result(timeout=5))
+            return PlanReply(result=await handle.result(timeout=5))
         except PlanFailed as failed:
-            return Told(reason=failed.reason)
+            return PlanReply(reason=failed.reason)
         except TimeoutError:
             self.surprises.append(f"no end after {self.patience:.0f} s")
             with suppress(SoormaError):
                 await client.cancel(handle.plan_id, "it takes too long")
-            return Told(reason="no end")
+            return PlanReply(reason="no end")
 
     async def _see(self, event: EventEnvelope, client: LocalClient, handle: PlanHandle) -> None:
         if event.type == HUMAN_INPUT:

@@ -25,7 +25,7 @@ AT_ONCE = 16
 
 
 @dataclass
-class Told:
+class CallerRecord:
     """The answers to callers. `plans` and `replies` are by the name of the order, one for each request; `accepted` are
     the counted answers by question; `seen` are the places of the log in order of arrival."""
 
@@ -39,7 +39,7 @@ class Callers:
     """`clients` belong to one platform each; `follow` needs only its own calls."""
 
     def __init__(self, clients: Sequence[AsyncClient | Platform], rng: random.Random) -> None:
-        self.told = Told()
+        self.told = CallerRecord()
         self._clients = clients
         self._rng = rng
         self._at_once = asyncio.Semaphore(AT_ONCE)

@@ -14,7 +14,7 @@ from typing import Any
 
 import nats
 import psycopg
-from callers import Told
+from callers import CallerRecord
 from ledger import Account
 from nats.js.errors import NotFoundError
 from outcome import SHOWN
@@ -86,7 +86,7 @@ class Progress:
 
 
 @dataclass
-class Found:
+class SoakState:
     """The rows of each name, the end of the log, and the faults, in words."""
 
     rows: dict[str, Rows] = field(default_factory=dict)
@@ -114,9 +114,9 @@ def registered(url: str) -> int:
     return int(row[0]) if row else 0
 
 
-def look(url: str) -> Found:
+def look(url: str) -> SoakState:
     """Read the store."""
-    found = Found()
+    found = SoakState()
     with connect(url) as db:
         names, rows = dict[str, str](), defaultdict[str, defaultdict[str, list[str]]](lambda: defaultdict(list))
         # The plan contains the goal's data.
@@ -137,7 +137,9 @@ def look(url: str) -> Found:
     return found
 
 
-def judge(found: Found, names: Sequence[str], like: Mapping[str, Rows], told: Told, account: Account) -> None:
+def judge(
+    found: SoakState, names: Sequence[str], like: Mapping[str, Rows], told: CallerRecord, account: Account
+) -> None:
     """Add the faults. `like` has the undisturbed rows of each kind."""
     for name in names:
         _compare(found, name, like[_kind(name)])
@@ -146,7 +148,7 @@ def judge(found: Found, names: Sequence[str], like: Mapping[str, Rows], told: To
     _look_at_effects(found, names, account)
 
 
-def _compare(found: Found, name: str, wanted: Rows) -> None:
+def _compare(found: SoakState, name: str, wanted: Rows) -> None:
     rows = found.rows.get(name, {})
     for section in wanted.keys() | rows.keys():
         missing = wanted.get(section, Counter()) - rows.get(section, Counter())
@@ -159,7 +161,7 @@ def _compare(found: Found, name: str, wanted: Rows) -> None:
             )
 
 
-def _look_at_callers(found: Found, names: Sequence[str], told: Told) -> None:
+def _look_at_callers(found: SoakState, names: Sequence[str], told: CallerRecord) -> None:
     for name in names:
         plans, replies = told.plans[name], told.replies[name]
         if _kind(name) in GOALS and len(set(plans)) != 1:
@@ -177,7 +179,7 @@ def _look_at_callers(found: Found, names: Sequence[str], told: Told) -> None:
         found.doubled.append(f"who followed the log read {len(again)} twice, such as {min(again)}")
 
 
-def _look_at_effects(found: Found, names: Sequence[str], account: Account) -> None:
+def _look_at_effects(found: SoakState, names: Sequence[str], account: Account) -> None:
     done = Counter((name, json.loads(data)["what"]) for name, data in account.effects.values())
     wanted = Counter((effect, name) for name in names for effect in EFFECTS[_kind(name)])
     found.lost += [f"effect {effect} of {name} is missing" for effect, name in wanted - done]
@@ -222,7 +224,7 @@ def held_twice(files: Iterable[Path]) -> Iterator[str]:
             yield f"delivery {delivery} was handed to {often} under one lease, by fence {fence}"
 
 
-def kinds_of(found: Found) -> dict[str, Rows]:
+def kinds_of(found: SoakState) -> dict[str, Rows]:
     """Return the rows of one example of each kind."""
     return {_kind(name): rows for name, rows in found.rows.items()}
 

@@ -57,7 +57,7 @@ Task = asyncio.Task[None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SoakOptions:
     """`bus` is nats or none; `bug` names the planted bug."""
 
     seconds: float = 60.0
@@ -69,11 +69,11 @@ class Wanted:
 
 
 @dataclass
-class Soaked:
+class SoakResult:
     """The outcome of a soak. `lost` and `doubled` are the faults; `said` is the folder with the output of the
     processes."""
 
-    wanted: Wanted
+    wanted: SoakOptions
     completed: int = 0
     effects: int = 0
     kills: Counter[str] = field(default_factory=Counter[str])
@@ -106,20 +106,20 @@ class Works:
 class Soak:
     """One run over servers of its own."""
 
-    def __init__(self, wanted: Wanted, folder: Path, ledger: Ledger, postgres: postgres_server.Server) -> None:
+    def __init__(self, wanted: SoakOptions, folder: Path, ledger: Ledger, postgres: postgres_server.Server) -> None:
         self._wanted = wanted
         self._folder = folder
         self._ledger = ledger
         self._postgres = postgres
         self._nats = NatsServer(folder / "nats") if wanted.bus == "nats" else None
         self._rng = random.Random(wanted.seed)
-        self._soaked = Soaked(wanted)
+        self._soaked = SoakResult(wanted)
 
-    async def run(self) -> Soaked:
+    async def run(self) -> SoakResult:
         if self._nats is not None:
             self._nats.start()
         try:
-            like = await self._undisturbed()
+            like = await self._undisturbed_rows()
             await self._in_a_storm(like)
         finally:
             if self._nats is not None:
@@ -256,7 +256,7 @@ def _counts(plans: int) -> dict[str, int]:
     return {"order": plans - plans // 2, "parcel": plans // 2, "label": plans // PLANS_PER_LABEL}
 
 
-def soak(wanted: Wanted) -> Soaked:
+def soak(wanted: SoakOptions) -> SoakResult:
     """Run a soak; keep the output of its processes in case of a fault."""
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     with Ledger(folder / "ledger.sock") as ledger, postgres_server.serving(postgres_server.DURABLE) as postgres:
@@ -271,17 +271,17 @@ def soak(wanted: Wanted) -> Soaked:
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so no server is left behind
     parser = argparse.ArgumentParser(description="kill everything at random, and lose nothing")
-    parser.add_argument("--seconds", type=float, default=Wanted.seconds, help="of the storm (default: 60)")
-    parser.add_argument("--plans", type=int, default=Wanted.plans, help="(default: 1000)")
-    parser.add_argument("--seed", type=int, default=Wanted.seed)
+    parser.add_argument("--seconds", type=float, default=SoakOptions.seconds, help="of the storm (default: 60)")
+    parser.add_argument("--plans", type=int, default=SoakOptions.plans, help="(default: 1000)")
+    parser.add_argument("--seed", type=int, default=SoakOptions.seed)
     parser.add_argument("--bus", choices=("none", "nats"), default="none")
     parser.add_argument("--planted", action="store_true", help="plant every bug, each of which must be caught")
     given = parser.parse_args()
-    wanted = Wanted(given.seconds, given.plans, given.seed, given.bus)
+    wanted = SoakOptions(given.seconds, given.plans, given.seed, given.bus)
     return planted(wanted) if given.planted else _proof(wanted)
 
 
-def _proof(wanted: Wanted) -> int:
+def _proof(wanted: SoakOptions) -> int:
     soaked = soak(wanted)
     for wrong in (*soaked.lost[:SHOWN], *soaked.doubled[:SHOWN]):
         print(f"  {wrong}")
@@ -291,7 +291,7 @@ def _proof(wanted: Wanted) -> int:
     return 0 if soaked.is_good else 1
 
 
-def planted(wanted: Wanted) -> int:
+def planted(wanted: SoakOptions) -> int:
     wanted = replace(wanted, seconds=min(wanted.seconds, SECONDS_WITH_A_BUG), plans=min(wanted.plans, PLANS_WITH_A_BUG))
     caught = 0
     for name, bug in BUGS.items():

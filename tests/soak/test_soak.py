@@ -7,10 +7,10 @@ from pathlib import Path
 
 import ends
 import pytest
-from callers import Told
-from ends import Found, Rows
+from callers import CallerRecord
+from ends import Rows, SoakState
 from ledger import Account
-from soak import Soaked, Wanted, soak
+from soak import SoakOptions, SoakResult, soak
 from trades import name_of
 
 ORDER, LABEL = name_of("order", 0), name_of("label", 0)
@@ -21,7 +21,7 @@ EFFECTS = (("reserve", ORDER, "key-1"), ("charge", ORDER, "key-2"), ("label", LA
 
 @pytest.mark.timeout(1800)
 def test_random_kills_lose_nothing_and_double_nothing() -> None:
-    soaked = soak(Wanted(seconds=3, plans=10, bus="nats", patience=600))
+    soaked = soak(SoakOptions(seconds=3, plans=10, bus="nats", patience=600))
     assert (soaked.lost, soaked.doubled) == ([], [])
     assert soaked.is_good
     assert soaked.kills.total() > 6
@@ -29,8 +29,8 @@ def test_random_kills_lose_nothing_and_double_nothing() -> None:
 
 def told_callers(
     *, plans: tuple[str, ...] = ("p", "p"), seen: tuple[int, ...] = (1, 2, 3), accepted: str = "a"
-) -> Told:
-    made = Told(seen=list(seen))
+) -> CallerRecord:
+    made = CallerRecord(seen=list(seen))
     made.plans[ORDER] = list(plans)
     made.replies[LABEL] = [{"name": LABEL}] * 2
     made.accepted["wait"] = set(accepted)
@@ -44,8 +44,8 @@ def account(*effects: tuple[str, str, str]) -> Account:
     return made
 
 
-def judge_end(rows: Counter[str], callers: Told, effects: Account) -> tuple[list[str], list[str]]:
-    found = Found({ORDER: {"event": rows}, LABEL: LIKE["label"]}, frozenset({1, 2, 3}))
+def judge_end(rows: Counter[str], callers: CallerRecord, effects: Account) -> tuple[list[str], list[str]]:
+    found = SoakState({ORDER: {"event": rows}, LABEL: LIKE["label"]}, frozenset({1, 2, 3}))
     ends.judge(found, [ORDER, LABEL], LIKE, callers, effects)
     return found.lost, found.doubled
 
@@ -64,7 +64,9 @@ def test_an_undisturbed_end_has_no_losses_and_no_doubles() -> None:
     ],
     ids=["an event", "what committed late", "the end of the log", "an effect"],
 )
-def test_a_lost_row_event_or_effect_is_reported(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
+def test_a_lost_row_event_or_effect_is_reported(
+    rows: Counter[str], callers: CallerRecord, effects: Account, said: str
+) -> None:
     lost, doubled = judge_end(rows, callers, effects)
     assert (len(lost), doubled) == (1, [])
     assert said in lost[0]
@@ -88,7 +90,7 @@ def test_a_lost_row_event_or_effect_is_reported(rows: Counter[str], callers: Tol
     ids=["an event", "a goal", "an answer", "a place of the log", "an effect", "a key"],
 )
 def test_a_doubled_row_answer_or_effect_is_reported(
-    rows: Counter[str], callers: Told, effects: Account, said: str
+    rows: Counter[str], callers: CallerRecord, effects: Account, said: str
 ) -> None:
     lost, doubled = judge_end(rows, callers, effects)
     assert (lost, len(doubled)) == ([], 1)
@@ -116,10 +118,10 @@ def test_rows_of_two_orders_with_equal_content_are_equal() -> None:
 
 def test_the_summary_line_has_all_counts() -> None:
     kills = Counter({"worker": 3, "planner": 2, "server": 1, "nats": 4, "postgres": 5})
-    soaked = Soaked(Wanted(plans=9, seed=7), 9, 20, kills, [], ["a plan"])
+    soaked = SoakResult(SoakOptions(plans=9, seed=7), 9, 20, kills, [], ["a plan"])
     assert soaked.summary() == (
         "soak: 9/9 plans, 20 effects, 6 worker, 4 nats, 5 postgres kills, 0 lost, 1 doubled (seed 7)"
     )
     assert not soaked.is_good
-    assert not Soaked(Wanted(plans=9), 8).is_good
-    assert Soaked(Wanted(plans=9), 9).is_good
+    assert not SoakResult(SoakOptions(plans=9), 8).is_good
+    assert SoakResult(SoakOptions(plans=9), 9).is_good

@@ -1,6 +1,6 @@
 import pytest
 
-from soorma_ai.adapters.postgres.dialect import spell
+from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
 from soorma_ai.adapters.postgres.full_text import rank
 from soorma_ai.adapters.postgres.schema import make, make_features
 from soorma_ai.assembly import ALL_FEATURES
@@ -49,3 +49,7 @@ def test_statements_that_create_a_store_have_no_keyword_of_the_other_database() 
 )
 def test_memos_are_ranked_by_rare_words_in_short_memos(places: list[tuple[str, int, int, int]], first: int) -> None:
     assert rank(places, 100, 2_000)[0] == first
+
+
+def test_a_statement_to_be_prepared_has_numbers_for_its_parameters() -> None:
+    assert spell_numbered("SELECT '50 %s?' WHERE a = ? AND b % 2 = ?") == "SELECT '50 %s?' WHERE a = $1 AND b % 2 = $2"

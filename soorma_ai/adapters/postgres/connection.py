@@ -2,10 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
+from math import isfinite
 from time import monotonic
 from typing import Any
 
@@ -16,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from soorma_ai.adapters.postgres.dialect import spell
+from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
 from soorma_ai.adapters.postgres.faults import in_our_words, translate
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
@@ -31,6 +32,10 @@ CONNECTED_WITHIN = 5
 LOOP_WITHIN = 0.05
 
 _REGISTRY = "SELECT registry FROM meta"
+
+
+class SecondStatement(Exception):
+    """Raised for a second statement where one stands alone."""
 
 
 class Connection(family.Connection):
@@ -51,6 +56,10 @@ class Connection(family.Connection):
         super().__init__()
         self._on_reconnect = on_reconnect
         self._was_connected = False
+        # The scope of a statement that stands alone, until it is sent.
+        self._singles: list[str] | None = None
+        # Names of statements prepared on the present connection, by text and types.
+        self._prepared: dict[tuple[str, str], str] = {}
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
@@ -80,17 +89,53 @@ class Connection(family.Connection):
     def begin(self, *statements: str) -> None:
         """Begin a transaction by these, and look which number the registry has, in one message, by another connection
         when there is none. Raise psycopg.Error."""
-        if self._raw is None or self._raw.closed:
-            self._raw = connect(self._url, self._limit)
-            if self._was_connected:
-                self._on_reconnect()
-            self._was_connected = True
+        raw = self._connected()
         self._patience = LOOP_WITHIN
-        found = self._raw.execute("; ".join((*statements, _REGISTRY)).encode())
+        found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
             pass
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
+
+    def _connected(self) -> psycopg.Connection:
+        if self._raw is None or self._raw.closed:
+            self._raw = connect(self._url, self._limit)
+            self._prepared.clear()
+            if self._was_connected:
+                self._on_reconnect()
+            self._was_connected = True
+        return self._raw
+
+    def begin_single(self, scope: str) -> None:
+        """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more
+        before `end_single` raises SecondStatement."""
+        self._connected()
+        self._singles = [f"{scope}; {_REGISTRY}"]
+
+    def end_single(self) -> None:
+        self._singles = None
+
+    def _execute_single(self, before: list[str], sql: str, parameters: family.Parameters) -> family.Rows:
+        values = None if isinstance(parameters, Mapping) else [_literal(value) for value in parameters]
+        if not before or values is None or None in values:
+            raise SecondStatement
+        name = self._prepare(sql, ", ".join(_TYPES.get(type(value), "text") for value in parameters))
+        given = f"({', '.join(map(str, values))})" if values else ""
+        found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
+        found.nextset()
+        row = found.fetchone()
+        self.registry = int(row[0]) if row else 0
+        found.nextset()
+        return found
+
+    def _prepare(self, sql: str, types: str) -> str:
+        """Prepare a statement for this connection, once for parameters of these types; return its name."""
+        name = self._prepared.get((sql, types))
+        if name is None:
+            name = f"single_{len(self._prepared)}"
+            self.raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {spell_numbered(sql)}".encode())
+            self._prepared[sql, types] = name
+        return name
 
     def act(self, acting: TenantScope) -> str:
         """Return the statement for the scope of the rest of the transaction."""
@@ -117,6 +162,8 @@ class Connection(family.Connection):
         return found.fetchall()
 
     def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
+        if self._singles is not None:
+            return self._execute_single(self._singles, sql, parameters)
         found = self.raw.execute(spell(sql).encode(), parameters or None)
         # The server's word for what it did, whatever the statement begins with.
         if not (found.statusmessage or "").startswith("SELECT"):
@@ -236,6 +283,26 @@ def act(acting: TenantScope) -> str:
 def _quote(text: str) -> str:
     """Standard strings know no other escape."""
     return "'" + _without_nul(text).replace("'", "''") + "'"
+
+
+_TYPES: dict[type[object], str] = {int: "bigint", float: "double precision"}
+
+
+def _literal(value: object) -> str | None:
+    """Return a parameter as it is spelled in a statement; None for one of another type."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return None
+        case str():
+            return _quote(value)
+        case int():
+            return repr(value) if -(2**63) <= value < 2**63 else None
+        case float():
+            return repr(value) if isfinite(value) else None
+        case _:
+            return None
 
 
 def _without_nul(text: str) -> str:

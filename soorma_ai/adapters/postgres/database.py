@@ -140,10 +140,12 @@ class Database(database.Database):
                 self._alone.add(agent)
         return await self.write(operation)
 
-    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
+    async def read(
+        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+    ) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
-        return await self._readers.read(query, acting)
+        return await self._readers.read(query, acting, is_single=is_single)
 
     async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import count
 
 # Text between quotes is none of ours; a name of a parameter is no cast, `::`.
 _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -20,6 +21,12 @@ _INDEXED = re.compile(r"\bINDEXED BY \w+")
 def spell(statement: str) -> str:
     """Return a statement with its parameters as the driver names them."""
     return "".join(part.replace("%", "%%") if is_text else _spell(part) for part, is_text in split(statement))
+
+
+def spell_numbered(statement: str) -> str:
+    """Return a statement with numbers in the place of its parameters, as it is prepared."""
+    places = count(1)
+    return re.sub("%(%|s)", lambda found: "%" if found[1] == "%" else f"${next(places)}", spell(statement))
 
 
 def split(statement: str) -> Iterable[tuple[str, bool]]:

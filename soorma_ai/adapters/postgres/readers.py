@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import TypeVar
 
-from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.connection import Connection, SecondStatement
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.writer import PAUSES
@@ -34,11 +34,11 @@ class Readers:
         for _ in range(READERS):
             self._idle.put(Connection(url, self._loop, limit, on_reconnect))
 
-    async def read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
+    async def read(self, query: Callable[[Connection], T], acting: TenantScope, *, is_single: bool = False) -> T:
         """Run a query, again for a while after the loss of a server; a second read is harmless."""
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
-        return await self._loop.run_in_executor(self._pool, self._read, query, acting)
+        return await self._loop.run_in_executor(self._pool, self._read, query, acting, is_single)
 
     async def close(self) -> None:
         self._closing.set()
@@ -46,20 +46,21 @@ class Readers:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
+    def _read(self, query: Callable[[Connection], T], acting: TenantScope, is_single: bool) -> T:
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
         db, begun = self._idle.get(), monotonic()
+        once = _in_one_message if is_single else _once
         try:
             for pause in PAUSES:
                 try:
-                    return _once(db, query, acting)
+                    return once(db, query, acting)
                 except StoreUnavailable as error:
                     is_over = self._closing.is_set() or self._limit.left_of(begun) <= 0
                     if is_over or not (db.is_lost or isinstance(error, Interrupted)):
                         raise
                 self._closing.wait(pause)
-            return _once(db, query, acting)
+            return once(db, query, acting)
         finally:
             self._idle.put(db)
 
@@ -71,3 +72,16 @@ def _once(db: Connection, query: Callable[[Connection], T], acting: TenantScope)
             return query(db)
         finally:
             db.undo()
+
+
+def _in_one_message(db: Connection, query: Callable[[Connection], T], acting: TenantScope) -> T:
+    """Run a query of one statement with its scope in one message, another one in a transaction."""
+    with in_our_words():
+        try:
+            db.begin_single(db.act(acting))
+            return query(db)
+        except SecondStatement:
+            pass
+        finally:
+            db.end_single()
+    return _once(db, query, acting)

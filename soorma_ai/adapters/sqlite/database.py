@@ -111,7 +111,9 @@ class Database(database.Database):
     ) -> T:
         return await self.writer.do(operation, ended, is_long=is_long)
 
-    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
+    async def read(
+        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+    ) -> T:
         """Read on the spot: a committed read of a local file is shorter than a change of threads. A store in memory is
         visible to its writing connection only."""
         if self.reader is None:

@@ -82,7 +82,9 @@ class Database(ABC):
         ...
 
     @abstractmethod
-    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T: ...
+    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False) -> T:
+        """Run a query on committed rows of one moment. `is_single`: it is likely to have one statement."""
+        ...
 
     async def read_aside(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
         """Run a long read beside the loop."""
@@ -192,15 +194,17 @@ def reading(
     *,
     of_user: bool = False,
     is_long: bool = False,
+    is_single: bool = False,
 ) -> "Callable[Concatenate[StorePart, P], CoroutineType[Any, Any, T]]":
     """Make a method of a part answer from committed rows. Its scope is the tenant of its arguments, else that of its
-    part; `of_user`: and the user. `is_long`: the loop goes on meanwhile."""
+    part; `of_user`: and the user. `is_long`: the loop goes on meanwhile. `is_single`: as `Database.read` has it."""
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
         whose = acting or (find(given, named) if find else None) or part.acting
-        read = part.database.read_aside if is_long else part.database.read
-        return await read(lambda db: query(db, *given, **named), whose)
+        if is_long:
+            return await part.database.read_aside(lambda db: query(db, *given, **named), whose)
+        return await part.database.read(lambda db: query(db, *given, **named), whose, is_single=is_single)
 
     return method
 

@@ -31,7 +31,7 @@ from soorma_ai.kernel.ports import (
     Work,
 )
 from soorma_ai.kernel.sql import arrivals, due_timers, effects, registration, sweep
-from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.plans import SqlPlans
 from soorma_ai.kernel.sql.storage import part_missing
@@ -163,17 +163,16 @@ class SqlRegistry(StorePart):
     agent = reading(registry.find)
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
-        return await self.database.read(
-            lambda db: self.database.known.events(db, tenant_id, now), TenantScope(tenant_id)
-        )
+        return await self._read_known(lambda db: self.database.known.events(db, tenant_id, now), tenant_id)
 
     async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
-        return await self.database.read(lambda db: self.database.known.events(db, tenant_id), TenantScope(tenant_id))
+        return await self._read_known(lambda db: self.database.known.events(db, tenant_id), tenant_id)
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
-        return await self.database.read(
-            lambda db: self.database.known.definitions(db, tenant_id, event_name), TenantScope(tenant_id)
-        )
+        return await self._read_known(lambda db: self.database.known.definitions(db, tenant_id, event_name), tenant_id)
+
+    async def _read_known(self, query: Callable[[Reader], T], tenant_id: str) -> T:
+        return await self.database.read(query, TenantScope(tenant_id), is_single=True)
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
         routes = self.database.routes

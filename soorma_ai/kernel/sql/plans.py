@@ -27,16 +27,16 @@ from soorma_ai.kernel.sql.tenant_scope import of_delivery
 
 class SqlPlans(StorePart):
     plans = reading(rows.plans, of_user=True)
-    plan_answering = reading(rows.plan_answered_under)
-    steps = reading(rows.steps)
-    plan_values = reading(rows.values)
+    plan_answering = reading(rows.plan_answered_under, is_single=True)
+    steps = reading(rows.steps, is_single=True)
+    plan_values = reading(rows.values, is_single=True)
     blocked_plans = reading(rows.blocked_plans)
     blocked_in_tree = reading(rows.blocked_in_tree)
     steps_at = reading(rows.steps_at)
     branches_that_came = reading(rows.branches_that_came)
-    cancellation = reading(rows.cancellation)
-    goal_of = reading(receivers.goal_of)
-    expectation = reading(expected.find)
+    cancellation = reading(rows.cancellation, is_single=True)
+    goal_of = reading(receivers.goal_of, is_single=True)
+    expectation = reading(expected.find, is_single=True)
     expectations = reading(expected.of_plan_or_tenant)
     open_in_tree = reading(expected.open_of_tree)
     was_answered = reading(expected.was_answered)
@@ -48,7 +48,7 @@ class SqlPlans(StorePart):
     questions_beginning = reading(expected.questions_beginning)
     expectations_by_id = reading(expected.find_all)
     group = reading(expected.of_group)
-    find_met = reading(expected.find_met)
+    find_met = reading(expected.find_met, is_single=True)
     task = reading(tasks.task)
     sub_tasks = reading(tasks.sub_tasks)
     task_expectations = reading(expected.open_of_task)
@@ -60,9 +60,9 @@ class SqlPlans(StorePart):
     prompt_parts = reading(budget.prompt_parts)
     last_shown = reading(budget.last_shown)
     requests_used = reading(budget.requests_used)
-    read_spent = reading(budget.read_spent)
-    _read_plan = reading(rows.plan)
-    _read_status = reading(rows.plan_status)
+    read_spent = reading(budget.read_spent, is_single=True)
+    _read_plan = reading(rows.plan, is_single=True)
+    _read_status = reading(rows.plan_status, is_single=True)
 
     async def plan(self, plan_id: str) -> PlanRecord | None:
         # During a commit, rows that are read elsewhere may be ahead of the hand.
@@ -101,7 +101,8 @@ class SqlPlans(StorePart):
             now = states.era
             return now, rows.state_since(db, in_hand if now == era else None, plan_id, event_id)
 
-        read_in, found = await database.read(read_since, self.acting)
+        is_single = in_hand is not None and (not event_id or event_id in in_hand.state.met)
+        read_in, found = await database.read(read_since, self.acting, is_single=is_single)
         if found is None:
             return None
         read, spent = found

@@ -2,7 +2,20 @@
 
 from typing import Any
 
-from wires.form import DECLINED, Declined, End, Failed, Payload, Question, Said, Sent, Wire, as_object, say_all, text_of
+from wires.form import (
+    DECLINED,
+    DeclineForm,
+    End,
+    FailedRequest,
+    Payload,
+    Question,
+    ScriptedAnswer,
+    Wire,
+    WireResponse,
+    as_object,
+    say_all,
+    text_of,
+)
 
 _FINISH = {End.GOOD: "end_turn", End.CUT: "max_tokens", End.REFUSED: "refusal"}
 _KINDS = {400: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
@@ -19,7 +32,7 @@ def read(body: Payload) -> Question:
     return Question(messages, form["schema"], None)
 
 
-def spell(said: Said, question: Question) -> Payload:
+def spell(said: ScriptedAnswer, question: Question) -> Payload:
     content: list[Any] = [{"type": "text", "text": said.text}] if said.text.strip() else []
     finish = _FINISH[said.end]
     if question.tool and said.end in (End.GOOD, End.CUT):
@@ -41,10 +54,10 @@ def spell(said: Said, question: Question) -> Payload:
     }
 
 
-def fail(failed: Failed) -> Sent:
+def fail(failed: FailedRequest) -> WireResponse:
     status = 529 if failed.status in _OVERLOADED else failed.status
     error = {"type": _KINDS[status], "message": failed.message}
-    return Sent({"type": "error", "error": error, "request_id": "req_0"}, status, {"retry-after": "0"})
+    return WireResponse({"type": "error", "error": error, "request_id": "req_0"}, status, {"retry-after": "0"})
 
 
 WIRE = Wire(
@@ -56,7 +69,7 @@ WIRE = Wire(
     fail=fail,
     carry=say_all,
     declines=(
-        Declined(Said(DECLINED, End.REFUSED), "model_refused", DECLINED),
-        Declined(Failed(400, _FILTERED), "content_filtered", "filtered"),
+        DeclineForm(ScriptedAnswer(DECLINED, End.REFUSED), "model_refused", DECLINED),
+        DeclineForm(FailedRequest(400, _FILTERED), "content_filtered", "filtered"),
     ),
 )

@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedAnswer:
     """An answer. `tokens` are those of the request and of the answer."""
 
     text: str
@@ -49,7 +49,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedRequest:
     """A failed request; 429 and 5xx may be repeated at once."""
 
     status: int
@@ -57,7 +57,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Sent:
+class WireResponse:
     """The JSON to write on the socket."""
 
     body: Payload
@@ -65,11 +65,11 @@ class Sent:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-Reply = Said | Failed | Sent
+Reply = ScriptedAnswer | FailedRequest | WireResponse
 
 
 @dataclass(frozen=True)
-class Declined:
+class DeclineForm:
     """A way of a provider to decline. `code` and `because`, a pattern, are the expected failure of a declined plan; a
     model with only words for it `insists`, since it is asked again."""
 
@@ -92,20 +92,20 @@ class Wire:
     base: str
     path: str
     read: Callable[[Payload], Question]
-    spell: Callable[[Said, Question], Payload]
-    fail: Callable[[Failed], Sent]
-    carry: Callable[[Said, Question], str]
-    declines: tuple[Declined, ...]
+    spell: Callable[[ScriptedAnswer, Question], Payload]
+    fail: Callable[[FailedRequest], WireResponse]
+    carry: Callable[[ScriptedAnswer, Question], str]
+    declines: tuple[DeclineForm, ...]
     beside: Mapping[str, Payload] = field(default_factory=dict[str, Payload])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def send(self, reply: Reply, question: Question) -> Sent:
+    def send(self, reply: Reply, question: Question) -> WireResponse:
         match reply:
-            case Said():
-                return Sent(self.spell(reply, question))
-            case Failed():
+            case ScriptedAnswer():
+                return WireResponse(self.spell(reply, question))
+            case FailedRequest():
                 return self.fail(reply)
-            case Sent():
+            case WireResponse():
                 return reply
 
 
@@ -118,7 +118,7 @@ def as_object(text: str) -> Payload | None:
     return value if isinstance(value, dict) else None
 
 
-def say_all(said: Said, question: Question) -> str:
+def say_all(said: ScriptedAnswer, question: Question) -> str:
     return said.text
 
 

@@ -3,7 +3,18 @@ finish reason of its own, without its text."""
 
 from payloads import Json
 
-from wires.form import Declined, End, Failed, Payload, Question, Said, Sent, Wire, as_object, text_of
+from wires.form import (
+    DeclineForm,
+    End,
+    FailedRequest,
+    Payload,
+    Question,
+    ScriptedAnswer,
+    Wire,
+    WireResponse,
+    as_object,
+    text_of,
+)
 
 _STATUS = {400: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 502: "UNAVAILABLE", 503: "UNAVAILABLE"}
 _FINISH = {End.GOOD: "STOP", End.CUT: "MAX_TOKENS", End.FILTERED: "SAFETY"}
@@ -41,7 +52,7 @@ def _within(value: Json) -> Json:
     return as_json_schema(value) if isinstance(value, dict) else value
 
 
-def spell(said: Said, question: Question) -> Payload:
+def spell(said: ScriptedAnswer, question: Question) -> Payload:
     prompt, completion = said.tokens
     told = {"modelVersion": "gemini-2.5-flash", "responseId": "response-0"}
     if said.end is End.REFUSED:
@@ -51,7 +62,7 @@ def spell(said: Said, question: Question) -> Payload:
     return {"candidates": [{**_candidate(said, question), "index": 0}], "usageMetadata": usage, **told}
 
 
-def _candidate(said: Said, question: Question) -> Payload:
+def _candidate(said: ScriptedAnswer, question: Question) -> Payload:
     called = as_object(said.text) if question.tool and said.end is End.GOOD else None
     if called is not None:
         call = {"functionCall": {"name": question.tool, "args": called}}
@@ -64,25 +75,25 @@ def _candidate(said: Said, question: Question) -> Payload:
     return {"content": {"role": "model", **parts}, "finishReason": _FINISH[said.end]}
 
 
-def carry(said: Said, question: Question) -> str:
+def carry(said: ScriptedAnswer, question: Question) -> str:
     """Return nothing for a cut or malformed call."""
     lost = question.tool and (said.end is not End.GOOD or _is_malformed_call(said, question))
     return "" if lost else said.text
 
 
-def _is_malformed_call(said: Said, question: Question) -> bool:
+def _is_malformed_call(said: ScriptedAnswer, question: Question) -> bool:
     """Tell whether it begins like arguments, and is invalid."""
     begun = said.text.startswith("{") and as_object(said.text) is None
     return bool(question.tool) and said.end is End.GOOD and begun
 
 
-def fail(failed: Failed) -> Sent:
+def fail(failed: FailedRequest) -> WireResponse:
     """Put the delay of a retry in the body, as for 429, and in no header."""
     status = 503 if failed.status == 502 else failed.status
     error: Payload = {"code": status, "message": failed.message, "status": _STATUS[status]}
     if status == 429:
-        return Sent({"error": {**error, "details": [_RETRY]}}, status)
-    return Sent({"error": error}, status, {"retry-after": "0"})
+        return WireResponse({"error": {**error, "details": [_RETRY]}}, status)
+    return WireResponse({"error": error}, status, {"retry-after": "0"})
 
 
 WIRE = Wire(
@@ -94,7 +105,7 @@ WIRE = Wire(
     fail=fail,
     carry=carry,
     declines=(
-        Declined(Said("", End.FILTERED), "content_filtered", "filtered"),
-        Declined(Said("", End.REFUSED), "content_filtered", "filtered"),
+        DeclineForm(ScriptedAnswer("", End.FILTERED), "content_filtered", "filtered"),
+        DeclineForm(ScriptedAnswer("", End.REFUSED), "content_filtered", "filtered"),
     ),
 )

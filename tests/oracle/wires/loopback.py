@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from wires import WIRES
-from wires.form import Question, Reply, Sent, Wire
+from wires.form import Question, Reply, Wire, WireResponse
 
 Answer = Callable[[str, Question], Reply]
 
@@ -39,7 +39,7 @@ class Loopback:
         if self._faults and error is None:
             raise self._faults[0]
 
-    def _respond(self, path: str, content: str) -> Sent | None:
+    def _respond(self, path: str, content: str) -> WireResponse | None:
         try:
             with self._one_at_a_time:
                 return self._send(path, content)
@@ -47,11 +47,11 @@ class Loopback:
             self._faults.append(fault)
             return None
 
-    def _send(self, path: str, content: str) -> Sent:
+    def _send(self, path: str, content: str) -> WireResponse:
         model, _, rest = path.removeprefix("/").partition("/")
         for wire in WIRES.values():
             if beside := wire.beside.get(f"/{rest}"):
-                return Sent(beside)
+                return WireResponse(beside)
             if f"/{rest}".endswith(wire.path):
                 question = replace(wire.read(json.loads(content)), size=len(content))
                 return wire.send(self._answer(model, question), question)
@@ -62,7 +62,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
-    respond: Callable[[str, str], Sent | None]
+    respond: Callable[[str, str], WireResponse | None]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client hanging up is no fault."""

@@ -3,7 +3,20 @@
 A model there refuses in words only. Its text outside of tool calls is in the content.
 """
 
-from wires.form import DECLINED, Declined, End, Failed, Payload, Question, Said, Sent, Wire, as_object, say_all, text_of
+from wires.form import (
+    DECLINED,
+    DeclineForm,
+    End,
+    FailedRequest,
+    Payload,
+    Question,
+    ScriptedAnswer,
+    Wire,
+    WireResponse,
+    as_object,
+    say_all,
+    text_of,
+)
 
 _MOMENT = "2026-01-01T00:00:00.000000Z"
 _SHOWN: Payload = {
@@ -15,7 +28,9 @@ _SHOWN: Payload = {
     "capabilities": ["completion", "tools"],
     "modified_at": _MOMENT,
 }
-_IN_WORDS = Declined(Said(DECLINED), "malformed_decision", "no JSON object|no tool was called", insists=True)
+_IN_WORDS = DeclineForm(
+    ScriptedAnswer(DECLINED), "malformed_decision", "no JSON object|no tool was called", insists=True
+)
 
 
 def read(body: Payload) -> Question:
@@ -26,7 +41,7 @@ def read(body: Payload) -> Question:
     return Question(messages, body["format"], None)
 
 
-def spell(said: Said, question: Question) -> Payload:
+def spell(said: ScriptedAnswer, question: Question) -> Payload:
     message: Payload = {"role": "assistant", "content": said.text}
     called = as_object(said.text) if question.tool and said.end is End.GOOD else None
     if called is not None:
@@ -51,8 +66,8 @@ def _call(tool: str | None, arguments: Payload) -> Payload:
     return {"function": {"index": 0, "name": tool, "arguments": arguments}}
 
 
-def fail(failed: Failed) -> Sent:
-    return Sent({"error": failed.message}, failed.status, {"retry-after": "0"})
+def fail(failed: FailedRequest) -> WireResponse:
+    return WireResponse({"error": failed.message}, failed.status, {"retry-after": "0"})
 
 
 WIRE = Wire(

@@ -1,6 +1,18 @@
 """OpenAI's chat completions, also used by many other providers."""
 
-from wires.form import DECLINED, Declined, End, Failed, Payload, Question, Said, Sent, Wire, say_all, text_of
+from wires.form import (
+    DECLINED,
+    DeclineForm,
+    End,
+    FailedRequest,
+    Payload,
+    Question,
+    ScriptedAnswer,
+    Wire,
+    WireResponse,
+    say_all,
+    text_of,
+)
 
 _FINISH = {End.GOOD: "stop", End.CUT: "length", End.REFUSED: "stop", End.FILTERED: "content_filter"}
 
@@ -13,7 +25,7 @@ def read(body: Payload) -> Question:
     return Question(messages, body["response_format"]["json_schema"]["schema"], None)
 
 
-def spell(said: Said, question: Question) -> Payload:
+def spell(said: ScriptedAnswer, question: Question) -> Payload:
     message: Payload = {"role": "assistant", "content": said.text, "refusal": None, "annotations": []}
     finish = _FINISH[said.end]
     if said.end is End.REFUSED:
@@ -36,14 +48,14 @@ def spell(said: Said, question: Question) -> Payload:
     }
 
 
-def fail(failed: Failed) -> Sent:
+def fail(failed: FailedRequest) -> WireResponse:
     kind, code = "invalid_request_error", None
     if failed.status == 429:
         kind, code = "requests", "rate_limit_exceeded"
     elif failed.status >= 500:
         kind = "server_error"
     error = {"message": failed.message, "type": kind, "param": None, "code": code}
-    return Sent({"error": error}, failed.status, {"retry-after": "0"})
+    return WireResponse({"error": error}, failed.status, {"retry-after": "0"})
 
 
 WIRE = Wire(
@@ -55,7 +67,7 @@ WIRE = Wire(
     fail=fail,
     carry=say_all,
     declines=(
-        Declined(Said(DECLINED, End.REFUSED), "model_refused", DECLINED),
-        Declined(Said("", End.FILTERED), "content_filtered", "filtered"),
+        DeclineForm(ScriptedAnswer(DECLINED, End.REFUSED), "model_refused", DECLINED),
+        DeclineForm(ScriptedAnswer("", End.FILTERED), "content_filtered", "filtered"),
     ),
 )

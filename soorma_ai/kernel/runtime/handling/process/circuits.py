@@ -68,8 +68,10 @@ class Circuits:
         to ask again."""
         known = self._providers[provider]
         while True:
-            now = clock.now()
             refusal = known.refusals.get(asker.model)
+            if refusal is None and known.circuit.open_until is None:
+                return await self._call(known, asker, None, clock, ask)
+            now = clock.now()
             resumed_at = await asker.resumed_at() if refusal else None
             if refusal and not may_insist(refusal, resumed_at, clock.monotonic()):
                 raise ModelBlocked(refusal.reason)
