@@ -111,8 +111,7 @@ class Handling:
         self._closed_with, self._recorded = Changes(), RecordedEffects()
 
     def anew(self) -> "Handling":
-        """Return the handling of the same delivery without effects, with its outcome if known; the rest of a run was in
-        vain."""
+        """Return a new handling of the same delivery, with its outcome if known; the rest of a run was in vain."""
         again = Handling(self.deliveries[0], self.services, self.bill)
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
         again.in_vain = (*self.deliveries[1:], *self.in_vain)
