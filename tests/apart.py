@@ -1,4 +1,4 @@
-"""Tests about files alone, with the reason; in other places they are skipped, and the reason is printed."""
+"""Tests of one place: those about files alone, skipped elsewhere with a printed reason, and those of a server."""
 
 from collections.abc import Sequence
 
@@ -65,6 +65,23 @@ OF_A_FILE = {
     "tests/flow/test_timers.py::test_a_poison_candidate_due_behind_another": MADE,
     "tests/flow/test_timers.py::test_a_delivery_due_behind_a_busy_agent": MADE,
 }
+
+# Tests of contracts that run on PostgreSQL too, where each costs some ten times as much as in a file: those about the
+# differences of a server, its locks, groups, texts, places, full text. With SOORMA_TEST_STORE=postgresql all run there.
+SAMPLE_ON_POSTGRES = (
+    "test_store_beginnings",
+    "test_store_commits",
+    "test_store_features",
+    "test_store_timers",
+    "test_store_values",
+    "test_a_snooze_moves_timers_and_the_escalation_and_is_kept",
+    "test_an_unreadable_timer_holds_up_no_snooze",
+    "test_two_commits_at_once_for_one_owner_make_one_lease",
+    "test_a_sent_event_is_claimed_for_a_free_hand",
+    "test_the_state_of_a_plan_has_all_its_values_expectations_and_spending",
+    "test_all_of_one_user_goes_and_nothing_of_others",
+    "test_any_query_is_taken_as_words",
+)
 
 
 def mark(items: Sequence[pytest.Item]) -> None:

@@ -3,6 +3,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from apart import SAMPLE_ON_POSTGRES
 from client_kit import WAYS, connect_client
 from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
@@ -16,22 +17,6 @@ from soorma_ai.kernel.ports import Store
 POSTGRES = "postgresql"
 LASTING = ["sqlite file", POSTGRES]
 BACKENDS = ["sqlite memory", *LASTING]
-# On PostgreSQL a test costs some ten times as much as in a file. With SOORMA_TEST_STORE=postgresql all run on it alone,
-# else those about the differences of a server: locks, groups, texts, places, full text.
-SAMPLE = (
-    "test_store_beginnings",
-    "test_store_commits",
-    "test_store_features",
-    "test_store_timers",
-    "test_store_values",
-    "test_a_snooze_moves_timers_and_the_escalation_and_is_kept",
-    "test_an_unreadable_timer_holds_up_no_snooze",
-    "test_two_commits_at_once_for_one_owner_make_one_lease",
-    "test_a_sent_event_is_claimed_for_a_free_hand",
-    "test_what_belongs_to_a_plan_is_read_together",
-    "test_all_of_one_user_goes_and_nothing_of_others",
-    "test_any_query_is_taken_as_words",
-)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_left(item: pytest.Item) -> bool:
     if IS_MEANT:
         return any(f"[{name}" in item.name for name in BACKENDS if name != POSTGRES)
-    return POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE)
+    return POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE_ON_POSTGRES)
 
 
 @pytest.fixture(scope="session")

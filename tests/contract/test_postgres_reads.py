@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 from postgres_server import LEAVE, Server
-from store_kit import NOW, do, opened, plan
+from store_kit import NOW, do, open_store, plan
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.assembly import ALL_FEATURES
@@ -26,7 +26,7 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[PostgresStore]:
-    async with opened(PostgresStore(url, ALL_FEATURES)) as store:
+    async with open_store(PostgresStore(url, ALL_FEATURES)) as store:
         yield store
 
 
