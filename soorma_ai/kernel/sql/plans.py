@@ -88,7 +88,7 @@ class SqlPlans(StorePart):
         return found.state if found else None
 
     async def _read_state(self, plan_id: str, event_id: str) -> PlanState | None:
-        """Read a state and keep it; beside other processes, read what tells whether the state in hand stands."""
+        """Read a state and keep it; beside other processes, take that in hand while its place is that of the row."""
         database, states = self.database, self.database.states
         if states is None:
             found = await database.read(lambda db: rows.state(db, plan_id, event_id), self.acting)
