@@ -34,7 +34,7 @@ from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanStatus, ValueKind
-from soorma_ai.kernel.sql import plan_states
+from soorma_ai.kernel.sql import apply, plan_states
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.plan_states import PlanChanges
 from soorma_ai.kernel.sql.tables import expectations, plans
@@ -219,6 +219,25 @@ async def test_what_fails_in_a_group_changes_no_plan_in_hand(both: Pair) -> None
     assert [type(result) for result in done] == [type(None), VersionConflict, type(None)]
     state = await state_of(one)
     assert ([taken.ordinal for taken in state.recent], state.values[AT[1:]]) == ([0, 1], 3)
+
+
+async def test_a_move_undone_with_its_event_is_made_again_by_the_commit(both: Pair) -> None:
+    one, other = both
+    await begun(one)
+
+    def stop_in_vain_and_close(db: Connection) -> None:
+        place = db.place()
+        db.savepoint("event", "default")
+        apply.stop(db, "plan-1", "no more", NOW)
+        db.execute("ROLLBACK TO event")
+        db.give_back_since(place)
+        db.execute("RELEASE event")
+        apply.close(db, "q-1", ExpectationStatus.EXPIRED, NOW)
+        db.published.clear()
+
+    await other.database.write(stop_in_vain_and_close)
+    state = await state_of(one)
+    assert (state.plan.cancel_requested, [*state.open]) == (None, ["w-1"])
 
 
 async def test_the_amounts_of_a_tree_are_read_with_every_state(both: Pair) -> None:

@@ -306,8 +306,10 @@ class Connection(ABC):
         return len(self._reserved), len(self.taken)
 
     def give_back_since(self, place: tuple[int, int]) -> None:
-        """Give back the hands reserved since for undone work. Of its changes of plans nothing is known."""
+        """Give back the hands reserved since for undone work. Of its changes of plans nothing is known, and moves may
+        be undone: the commit moves each changed plan again."""
         self.note_unknown()
+        self.plan_changes.moves.clear()
         reserved, taken = place
         del self.taken[taken:]
         for agent in self._reserved[reserved:]:
