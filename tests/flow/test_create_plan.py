@@ -309,6 +309,28 @@ async def test_effects_of_a_postponed_handler_happen_once_and_its_goal_is_unchan
     assert kept["begun"] == 1
 
 
+async def test_a_roll_back_of_a_handling_keeps_all_that_was_recorded_before_its_checkpoint(platform: Platform) -> None:
+    planner = Planner("orders")
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        for kept in (True, False):
+            plan.state.update({"kept": kept, f"from {kept}": 1})
+            await context.memory.store("kept", {"value": kept})
+            await context.bus.announce(f"order.{kept}", {})
+            if kept:
+                roll_back = context.handling.checkpoint()
+        roll_back()
+        found = await context.memory.retrieve("kept")
+        await plan.finalize({"state": {**plan.state}, "memory": found})
+
+    plan = await pursue(platform, GOAL, ORDER, planner)
+    kept = {"state": {"kept": True, "from True": 1}, "memory": {"value": True}}
+    assert await plan.result(timeout=PATIENCE) == kept
+    assert await types(platform, topic="business-facts") == ["order.True"]
+
+
 async def test_a_drawn_plan_may_ask_a_person_for_a_declared_event(platform: Platform) -> None:
     question = {"event_type": "notification.human_input", "response_event": "user.replied"}
     asks = machine(

@@ -33,7 +33,7 @@ def apply(
 ) -> list[decided.Effect]:
     """Return the effects that changed something. `about` is the event in hand, with its place in the log."""
     wanted = list(effects)
-    copies = [*map(type, wanted)].count(decided.Put)
+    copies = sum(isinstance(effect, decided.Put) for effect in wanted)
     return [effect for effect in wanted if _apply(db, effect, now, about, copies)]
 
 

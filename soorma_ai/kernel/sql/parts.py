@@ -133,14 +133,14 @@ class SqlQueue(StorePart):
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
         # What an agent declares may be what others wait for, whoever they belong to.
-        declares = Declare in map(type, work.effects)
+        declares = _declares(work)
         acting = of_delivery(work.delivery, is_house=declares)
         _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
         effects.commit(db, work, now)
-        if Declare in map(type, work.effects):
+        if _declares(work):
             self.database.routes.forget()
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
@@ -269,6 +269,10 @@ class SqlStore:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _declares(work: Work) -> bool:
+    return any(isinstance(effect, Declare) for effect in work.effects)
 
 
 def _tidy(db: Connection, now: datetime) -> None:

@@ -128,7 +128,7 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
         meets = (*meets, *keep(event, found.expected))
     puts, others = dict[str, Put](), list[Effect]()
     for effect in (*heard.listeners, *takers, *meets):
-        if type(effect) is Put:
+        if isinstance(effect, Put):
             puts[effect.agent] = effect
         else:
             others.append(effect)

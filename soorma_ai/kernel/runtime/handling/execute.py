@@ -66,7 +66,7 @@ async def validate(handling: Handling) -> None:
         return
     await keep_within(handling)
     for effect in handling.recorded:
-        if type(effect) is not Publish or effect.event.topic is not EventTopic.ACTION_REQUESTS:
+        if not isinstance(effect, Publish) or effect.event.topic is not EventTopic.ACTION_REQUESTS:
             continue
         event = effect.event
         definition = await handling.request_type(event.type)

@@ -164,12 +164,12 @@ class Handling:
         """Return a function to undo all later effects."""
         recorded, touched = len(self._recorded.own), self._touched
         state = self.state if self.has_plan else None
+        values, memory = self._values and self._values.copy(), self._memory.copy()
 
         def roll_back() -> None:
             self._recorded.undo(recorded)
-            self._state, self._touched, self._values = state, touched, None
-            self._unfolded = []
-            self._memory = MemoryInHand(self.services.store.memory)
+            self._state, self._touched, self._unfolded = state, touched, []
+            self._values, self._memory = values, memory
 
         return roll_back
 
@@ -257,7 +257,7 @@ class Handling:
         self.must_be_open()
         is_remote = self.services.is_remote
         for effect in effects:
-            if type(effect) is SaveValue or type(effect) is DropValue:
+            if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
                 continue
             self._recorded.add(effect, is_remote=is_remote)

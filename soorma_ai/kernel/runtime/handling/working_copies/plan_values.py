@@ -23,6 +23,13 @@ class PlanValues:
         self._machine: dict[str, StateConfig] | None = None
         self._declares = False
 
+    def copy(self) -> "PlanValues":
+        """Return one that goes on from here, and leaves this as it is."""
+        again = PlanValues(self._stored)
+        again._taken = {kind: copy_json(values) for kind, values in self._taken.items()}
+        again._effects, again._machine, again._declares = {**self._effects}, self._machine, self._declares
+        return again
+
     @property
     def results(self) -> dict[str, Json]:
         return self._of(ValueKind.RESULT)
