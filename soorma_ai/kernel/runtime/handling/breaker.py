@@ -45,11 +45,7 @@ def hand_back(handling: Handling) -> None:
 
 
 def _published(recorded: Iterable[Effect]) -> list[EventEnvelope]:
-    events = list[EventEnvelope]()
-    for effect in recorded:  # without a call each: it runs in every step
-        if type(effect) is Publish:
-            events += (effect.event,)
-    return events
+    return [effect.event for effect in recorded if isinstance(effect, Publish)]
 
 
 def _means_of(handling: Handling) -> Means:
@@ -84,7 +80,7 @@ def _stamp(
 ) -> None:
     effects, at = list(recorded), 0
     for place, effect in enumerate(effects):
-        if type(effect) is Publish:
+        if isinstance(effect, Publish):
             effects[place] = Publish(stamped[at], effect.is_cleared)
             at += 1
     handling.rewrite((*effects, *more))

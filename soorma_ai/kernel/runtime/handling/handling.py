@@ -164,7 +164,7 @@ class Handling:
         """Return a function to undo all later effects."""
         recorded, touched = len(self._recorded.own), self._touched
         state = self.state if self.has_plan else None
-        values, memory = self._values and self._values.copy(), self._memory.copy()
+        values, memory = self._values.copy() if self._values else None, self._memory.copy()
 
         def roll_back() -> None:
             self._recorded.undo(recorded)

@@ -46,7 +46,7 @@ class RecordedEffects:
     def add(self, effect: Effect, *, is_remote: bool) -> None:
         """Raise LimitExceeded for more events than one handling may publish, LocalProtocolError where a commit over
         HTTP would not be taken with it."""
-        if type(effect) is Publish:
+        if isinstance(effect, Publish):
             self._published += 1
             if self._published > MAX_EVENTS_AT_ONCE:
                 self._must_be_few()
