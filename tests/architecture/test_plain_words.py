@@ -43,6 +43,8 @@ PRINTED = {
     "features/upkeep": 4,
 }
 MOST_IN_PUBLIC = (2, 8)
+# Folder beside the package: the same.
+MOST_BESIDE = {"tests": (1, 6), "bench": (1, 4), "examples": (2, 30)}
 API = ROOT / "docs" / "reference" / "api.md"
 
 
@@ -66,6 +68,12 @@ def docstrings(paths: Iterable[Path]) -> str:
     trees = (ast.parse(path.read_text()) for path in paths)
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, documented))
     return "\n".join(ast.get_docstring(node) or "" for node in nodes)
+
+
+def own_files(folder: str) -> list[Path]:
+    """Return the modules of a folder, those of environments in it left out."""
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    return [path for path in paths if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]
 
 
 def constants(paths: Iterable[Path]) -> str:
@@ -101,6 +109,21 @@ def test_public_text_has_few_clauses_with_who_and_what(name: str) -> None:
 def test_docstrings_of_a_package_have_few_clauses(package: str) -> None:
     found = rates(docstrings(sorted((ROOT / "soorma_ai" / package).rglob("*.py"))))
     assert all(one <= most for one, most in zip(found, DOCSTRINGS[package], strict=True)), found
+
+
+@pytest.mark.parametrize("folder", MOST_BESIDE)
+def test_docstrings_of_tests_and_benchmarks_have_few_clauses(folder: str) -> None:
+    found = rates(docstrings(own_files(folder)))
+    assert all(one <= most for one, most in zip(found, MOST_BESIDE[folder], strict=True)), found
+
+
+def test_names_of_tests_have_few_clauses() -> None:
+    names = re.findall(r"def test_(\w+)", "\n".join(path.read_text() for path in own_files("tests")))
+    assert len(names) > 3_000
+    assert [name for name in names if CLAUSE.search(name.replace("_", " "))] == [
+        "public_text_has_few_clauses_with_who_and_what",
+        "printed_text_has_few_clauses_with_who_and_what",
+    ]
 
 
 @pytest.mark.parametrize("place", PRINTED)

@@ -207,7 +207,7 @@ async def test_a_commit_moves_a_place_once_however_much_it_changes(both: Pair, u
     assert place_in(url) == place + 1
 
 
-async def test_what_fails_in_a_group_changes_no_plan_in_hand(both: Pair) -> None:
+async def test_a_failed_operation_of_a_group_changes_no_plan_in_hand(both: Pair) -> None:
     one, _ = both
     await begun(one)
     done = await asyncio.gather(

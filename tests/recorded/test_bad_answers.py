@@ -165,7 +165,7 @@ async def test_an_answer_cut_within_blanks_names_the_blanks(way: Way, blanks: st
     assert "compact JSON, without blanks" in answer.fault
 
 
-async def test_an_answer_cut_elsewhere_names_the_option_for_more_tokens() -> None:
+async def test_a_cut_answer_without_blanks_names_the_option_for_more_tokens() -> None:
     with ModelServer(always(Reply(SAID[:-1], finish="length"))) as server:
         answer = await reasoner(server).ask(question())
     assert answer.ending is Ending.CUT and "max_output_tokens=" in answer.fault
