@@ -63,7 +63,7 @@ def connect_as(url: str, role: str) -> Generator[psycopg.Connection]:
         yield raw
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # roles are of the server, and a worker may come back to this module
 def url(postgres: Server) -> str:
     made = postgres.database()
     with connect_as(made, OWNER) as owner:
