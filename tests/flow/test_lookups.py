@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, kill_platform, open_platform, order, planner, stock, types, wait_for_requests
 from unit.material import obj
+from worst import IS_WORST
 
 from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.kernel.domain.history import Verdict
@@ -68,6 +69,7 @@ def order_of_requests(question: ModelQuestion) -> list[str]:
     return [one["properties"]["action"]["const"] for one in schema["$defs"]["request"]["anyOf"]]
 
 
+@pytest.mark.skipif(IS_WORST, reason="no order of use is kept here")
 async def test_two_plans_of_a_planner_share_the_beginning_and_the_most_used_requests_come_first_in_time(
     platform: Platform,
 ) -> None:
