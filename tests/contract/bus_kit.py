@@ -3,12 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from nats_server import NatsServer
 
 from soorma_ai.adapters.nats.bus import NatsBus
-from soorma_ai.errors import TransientError
+from soorma_ai.errors import BusUnavailable, TransientError
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.ports import Brought, Bus, StoredEvent
 from soorma_ai.settings import hide_password, nats_url
@@ -17,14 +18,19 @@ PATIENCE = 20.0
 
 
 class Receiver:
-    """Takes events, and wakes waiting tests. It raises the error that `refuse` returns for a batch."""
+    """Takes events, and wakes waiting tests. It raises the error that `refuse` returns for a batch. Receivers with one
+    `news` wake the same tests."""
 
-    def __init__(self, refuse: Callable[[Sequence[EventEnvelope]], Exception | None] = lambda events: None) -> None:
+    def __init__(
+        self,
+        refuse: Callable[[Sequence[EventEnvelope]], Exception | None] = lambda events: None,
+        news: asyncio.Event | None = None,
+    ) -> None:
         self.came: list[EventEnvelope] = []
         self.calls = 0
         self.own = set[str]()
         self._refuse = refuse
-        self._news = asyncio.Event()
+        self._news = news or asyncio.Event()
 
     async def __call__(self, brought: Sequence[Brought]) -> None:
         self.calls += 1
@@ -74,6 +80,7 @@ class Broker:
 
     server: NatsServer
     url: str
+    buses: list[NatsBus] = field(default_factory=list[NatsBus])
 
     def bus(self, store_id: str = "one") -> NatsBus:
         found = nats_url(self.url)
@@ -83,4 +90,11 @@ class Broker:
     async def opened(self, store_id: str = "one") -> NatsBus:
         bus = self.bus(store_id)
         await bus.open()
+        self.buses.append(bus)
         return bus
+
+    async def close(self) -> None:
+        """Close the buses that a failed test has left open: the task of an open one ends by no cancellation."""
+        for bus in self.buses:
+            with suppress(BusUnavailable):
+                await bus.close()

@@ -22,8 +22,10 @@ from soorma_ai.settings import nats_url
 
 
 @pytest.fixture
-def broker(nats_server: NatsServer) -> Broker:
-    return Broker(nats_server, nats_server.namespace_url())
+async def broker(nats_server: NatsServer) -> AsyncIterator[Broker]:
+    made = Broker(nats_server, nats_server.namespace_url())
+    yield made
+    await made.close()
 
 
 @pytest.fixture
@@ -46,7 +48,8 @@ def namespace_of(broker: Broker) -> str:
 
 async def test_buses_of_one_store_share_its_events(broker: Broker) -> None:
     first, second = await broker.opened(), await broker.opened()
-    here, there = Receiver(), Receiver()
+    news = asyncio.Event()
+    here, there = Receiver(news=news), Receiver(news=news)
     await first.subscribe(here)
     await second.subscribe(there)
     ids = [f"e-{number}" for number in range(100)]

@@ -24,6 +24,7 @@ from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.ports import Work
 from soorma_ai.kernel.sql import registration
+from soorma_ai.kernel.sql.codec import ANSWER
 from soorma_ai.kernel.sql.parts import SqlPlans
 
 Call = Coroutine[Any, Any, object]
@@ -294,17 +295,21 @@ async def test_listeners_can_be_named_before_a_store_is_opened(tmp_path: Path) -
 
 
 class Careless(SqlPlans):
-    """Takes an answer without a look for an earlier one."""
+    """Takes an answer without a look for an earlier one, once two are given."""
+
+    both: asyncio.Barrier
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        await self.both.wait()
         update = "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?"
-        values = (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', wait_id)
+        values = (wake.id, ANSWER.text(answer), wait_id)
         await self.database.write(lambda db: db.execute(update, values))
         return True
 
 
 async def test_two_people_at_once_reveal_an_answer_without_compare_and_set(store: SqliteStore) -> None:
-    store.plans = Careless(store.database)
+    store.plans = careless = Careless(store.database)
+    careless.both = asyncio.Barrier(2)
     with pytest.raises(AssertionError, match="accepted"):
         await answered_at_once(store, 2)
 
