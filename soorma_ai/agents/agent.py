@@ -240,8 +240,6 @@ class Agent(AgentProcess):
         handling.tries = handler.tries
         if handler.tries.attempts == 1:
             handling.must_be_first()  # one that is called in vain would be called again
-        if handler.is_async:
-            return await handler.function(*given)
         return await self._threads.call(handler.function, *given)
 
     async def _hear(self, handling: Handling, handler: RegisteredHandler) -> None:

@@ -67,11 +67,10 @@ class InvokeOptions(RequestOptions, total=False):
 
 
 class RegisteredHandler(Struct, frozen=True):
-    """Handler, as given to its decorator. One that `is_async` runs on the loop."""
+    """Handler, as given to its decorator."""
 
     function: Handler
     tries: Tries = USUAL
-    is_async: bool = False
 
 
 def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> RegisteredHandler:
@@ -79,7 +78,7 @@ def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type
     outside of `known`."""
     must_take(2, what, handler)
     must_know(what, options, known)
-    return RegisteredHandler(handler, tries_of(what, options), inspect.iscoroutinefunction(handler))
+    return RegisteredHandler(handler, tries_of(what, options))
 
 
 def event_taken(

@@ -17,6 +17,8 @@ from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Proposal
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.replies import ExpectedReply, failure_reply, success_reply
 from soorma_ai.kernel.domain.values import digest
+from soorma_ai.kernel.rules.arrival.effects import Put
+from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
 from soorma_ai.kernel.rules.waits.opening import Moment
 
@@ -100,3 +102,8 @@ def expectations_in(effects: Iterable[object] | PlanChange) -> list[Expectation]
 
 def events_in(effects: Iterable[object] | PlanChange) -> list[EventEnvelope]:
     return [effect.event for effect in of_kind(Publish, effects)]
+
+
+def puts_of(index: Index, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
+    """Return the inboxes of an event, of takers and of listeners."""
+    return index.kind_of(event).puts(event)

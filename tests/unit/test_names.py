@@ -8,6 +8,7 @@ from soorma_ai.kernel.domain.events import CLIENT, SYSTEM
 from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.kernel.rules.arrival.takers import Index
+from unit.kit import puts_of
 
 OWN, SHARED, ELSEWHERE = "pay@acme", "pay", "pay@globex"
 PAID = EventDefinition(event_name="work.asked")
@@ -57,9 +58,9 @@ def test_a_request_to_a_name_goes_to_no_namesake() -> None:
     index = Index([_tool("pay", None), _tool("pay", "acme"), _tool("pay", "globex")])
     asked = event("e-1", "work.asked", tenant="acme").model_copy(update={"target": "pay"})
     for source, taker in ((CLIENT, OWN), ("clerk@acme", OWN), ("clerk", SHARED)):
-        takers, _ = index.takers(asked.model_copy(update={"source": source}))
+        takers, _ = puts_of(index, asked.model_copy(update={"source": source}))
         assert [put.agent for put in takers] == [taker]
-    everybody, _ = index.takers(asked.model_copy(update={"target": None}))
+    everybody, _ = puts_of(index, asked.model_copy(update={"target": None}))
     assert {put.agent for put in everybody} == {OWN, SHARED}
     assert index.is_taken(asked)
     assert not index.is_taken(asked.model_copy(update={"target": ELSEWHERE}))

@@ -13,6 +13,7 @@ from soorma_ai.kernel.domain.registry import AgentCapability, EventDefinition, E
 from soorma_ai.kernel.domain.stores import mailbox_of
 from soorma_ai.kernel.rules.arrival.effects import LAST, Put
 from soorma_ai.kernel.rules.arrival.takers import Index
+from unit.kit import puts_of
 
 FACTS = EventTopic.BUSINESS_FACTS
 ASKED = EventDefinition(event_name="work.asked")
@@ -20,7 +21,7 @@ ASKED = EventDefinition(event_name="work.asked")
 
 def takers(*registered: Registration, **asked: str | bool | None) -> list[str]:
     came = event("e-1").model_copy(update=asked)
-    both = Index(registered).takers(came)
+    both = puts_of(Index(registered), came)
     return [one.agent for part in both for one in part]
 
 
@@ -100,9 +101,9 @@ def test_an_index_gives_the_same_takers_after_any_earlier_event(other: dict[str,
     for changed in ({"target": "two"}, {"type": "goal.given"}, {}):
         first = event("e-1").model_copy(update=changed)
         index, second = Index(registered), first.model_copy(update=other)
-        assert index.takers(first) == Index(registered).takers(first)
-        assert index.takers(second) == Index(registered).takers(second)
-        assert index.takers(first) == Index(registered).takers(first)
+        assert puts_of(index, first) == puts_of(Index(registered), first)
+        assert puts_of(index, second) == puts_of(Index(registered), second)
+        assert puts_of(index, first) == puts_of(Index(registered), first)
 
 
 def test_a_goal_with_a_target_goes_only_to_that_planner_and_to_listeners() -> None:
@@ -116,7 +117,7 @@ def test_a_goal_with_a_target_goes_only_to_that_planner_and_to_listeners() -> No
 )
 def test_a_goal_is_recognised_by_topic_and_type(topic: EventTopic, put: Put) -> None:
     index = Index([agent("planner", "goal.given", topic=topic, events=planner().events)])
-    assert [*itertools.chain(*index.takers(event("g-1", "goal.given", topic)))] == [put]
+    assert [*itertools.chain(*puts_of(index, event("g-1", "goal.given", topic)))] == [put]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ the row. Each commit moves the places of the plans that it changes.
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -115,6 +116,7 @@ class PlanStates:
         self._kept: OrderedDict[str, StateInHand] = OrderedDict()
         self._bytes = 0
         self._spent: OrderedDict[str, Spent] = OrderedDict()
+        self._eras = count(1)
         self.era = 0
         self._era = 0
 
@@ -159,7 +161,7 @@ class PlanStates:
 
     def give_up(self) -> None:
         """Let no present state be used again. Any thread may call this."""
-        self.era += 1
+        self.era = next(self._eras)
 
     def clear(self) -> None:
         self._kept.clear()

@@ -70,10 +70,6 @@ class Index:
             found = self._kinds[kind] = self._find_kind(event)
         return found
 
-    def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
-        """Return the inboxes of an event, of takers and of listeners."""
-        return self.kind_of(event).puts(event)
-
     def _find_kind(self, event: EventEnvelope) -> EventKind:
         meant = self._targets(event)
         takers: dict[str, bool] = {}

@@ -161,16 +161,16 @@ def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: OfferR
 
 
 def _everything(offer: Offer, room: OfferRoom) -> Showing | None:
-    return _everything_in(identity_of(offer), room)
+    return _everything_in(identity_of(offer), room.tokens)
 
 
 @lru_cache(maxsize=64)
-def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
+def _everything_in(same: Same[Offer], tokens: int) -> Showing | None:
     offer, lines, schemas = same(), 0, 0
     for name, definition in offer.choices.items():
         size = size_of(name, definition)
         lines, schemas = lines + size.line, schemas + size.schema
-        if lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES:
+        if lines > tokens or schemas > tokens * SCHEMAS_TO_LINES:
             return None
     names = tuple(offer.choices)
     return Showing(tuple(filter(_has_schema, names)), names, (), 0)
