@@ -8,11 +8,13 @@ from soorma_ai.features.knowledge import operations as knowledge
 from soorma_ai.features.plan_memory import operations as plan_memory
 from soorma_ai.features.remote import operations as remote
 from soorma_ai.features.tracking import operations as tracking
+from soorma_ai.features.trials import operations as trials
 from soorma_ai.features.upkeep import operations as upkeep
 
 OPERATIONS = (
     *routes.OPERATIONS,
     *tracking.OPERATIONS,
+    *trials.OPERATIONS,
     *plan_memory.OPERATIONS,
     *dead_letters.OPERATIONS,
     *human_tasks.OPERATIONS,

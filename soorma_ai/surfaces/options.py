@@ -41,12 +41,13 @@ class ServerOption:
 
 class Access(Struct, frozen=True):
     """The store with its tenant, or a server. `flags` repeats the options of the command line, for printed commands,
-    without the token."""
+    without the token. `prompts_dirs` are searched before those of the settings."""
 
     store_url: str
     tenant_id: str
     flags: str = ""
     server: ServerOption | None = None
+    prompts_dirs: tuple[Path, ...] = ()
 
 
 def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:

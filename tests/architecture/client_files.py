@@ -29,6 +29,7 @@ from soorma_ai.features.plan_memory.client import AsyncSessions, AsyncWorkingMem
 from soorma_ai.features.tracking import service as reader
 from soorma_ai.features.tracking import tracker
 from soorma_ai.features.tracking.client import AsyncPlanReader
+from soorma_ai.features.trials import service as trials
 from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client import operator
@@ -340,6 +341,15 @@ LETTERS = Service(
     text="Calls of an operator about dead letters.",
     is_part=True,
 )
+TRIALS = Service(
+    trials.TrialCalls,
+    (*trials.CALLS,),
+    client="AsyncTrials",
+    blocking="BlockingTrials",
+    protocol="TrialCalls",
+    text="Trials of recorded decisions. Nothing is carried out, and no model is called.",
+    is_part=True,
+)
 READER = Service(
     reader.PlanReader,
     (*reader.CALLS,),
@@ -381,6 +391,8 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "features/tracking/calls.py": ("Calls that read plans.", (write_protocol,), (READER,)),
     "features/tracking/rows.py": ("Calls that read plans, over HTTP.", (write_client,), (READER, TRACKER)),
     "features/tracking/blocking.py": ("Calls that read plans, to block.", (write_blocking,), (READER, TRACKER)),
+    "features/trials/calls.py": ("Calls for trials.", (write_protocol,), (TRIALS,)),
+    "features/trials/client.py": ("Calls for trials over HTTP.", (write_client, write_blocking), (TRIALS,)),
     "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
     "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
     "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),

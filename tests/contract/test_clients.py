@@ -397,6 +397,7 @@ async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platfo
     assert await client.trace(plan_id) == await platform.trace(plan_id)
     assert await client.prompt(plan_id) == await platform.prompt(plan_id)
     assert await client.prompt(plan_id, 1) == await platform.prompt(plan_id, 1)
+    assert await client.trial(plan_id) == await platform.trial(plan_id)
     assert await client.tracker.plan_progress(plan_id) == await platform.tracker.plan_progress(plan_id)
     assert await client.tracker.actions(plan_id) == await platform.tracker.actions(plan_id)
     assert await client.tracker.timeline(plan_id) == await platform.tracker.timeline(plan_id)
@@ -607,6 +608,7 @@ CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
     "plan": lambda client, name: client.plan(name),
     "trace": lambda client, name: client.trace(name),
     "prompt": lambda client, name: client.prompt(name, 1),
+    "trial": lambda client, name: client.trial(name),
     "follow": lambda client, name: client.follow(name),
     "cancel": lambda client, name: client.cancel(name),
     "events": lambda client, name: client.events(plan_id=name),

@@ -154,6 +154,7 @@ async def test_an_answer_after_the_deadline_is_gone_and_one_to_an_ended_plan_sup
         "plans/{}/events",
         "plans/{}/trace",
         "plans/{}/prompt",
+        "plans/{}/trial",
         "tracker/plans/{}",
         "tracker/plans/{}/actions",
         "tracker/plans/{}/timeline",

@@ -69,6 +69,7 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/events": Row("see"),
     f"GET {PLAN}/trace": Row("see"),
     f"GET {PLAN}/prompt": Row("steer"),
+    f"GET {PLAN}/trial": Row("steer"),
     # Routes without an owner, and without a need for an operator.
     f"POST {PLAN}/resume": Row("steer", no_body),
     "POST /v1/resumptions": Row("begin", no_body),

@@ -6,12 +6,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
 from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
 from soorma_ai.kernel.rules.decisions.sent import LONG, ends_blank, retold_answer, trim_blanks, write_down
+from soorma_ai.kernel.rules.decisions.stored_question import (
+    StoredQuestion,
+    find_faults,
+    make_inputs,
+    parts_in,
+    parts_of,
+)
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.history import StepLines

@@ -27,6 +27,10 @@ _COMMANDS = {
     "plans": ("plans", "List, show, cancel and resume plans."),
     "graph": ("graph", "Draw causes and effects of a plan, or the events of all agents."),
     "why": ("why", "Show the decisions of a plan and their prompts."),
+    "trial": (
+        "soorma_ai.features.trials.commands",
+        "Judge recorded answers by today's code, registry, rules and prompts.",
+    ),
     "inbox": ("soorma_ai.features.human_tasks.commands", "List open questions, the most urgent first."),
     "approve": ("answer", "Approve a request that is waiting for approval."),
     "reject": ("answer", "Reject a request that is waiting for approval."),

@@ -16,7 +16,7 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform
-from soorma_ai.settings import is_postgres, sqlite_path
+from soorma_ai.settings import is_postgres, read_settings, sqlite_path
 from soorma_ai.surfaces.options import LOCAL_USER, Access, ServerOption
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
     store = make_store(access.store_url, read_only=True)
     await store.open(clock.now())
     try:
-        yield Client(Services(store, clock, PromptFiles(), Signals()), Person(access.tenant_id, LOCAL_USER))
+        prompts = PromptFiles(*access.prompts_dirs, *read_settings(access.store_url).prompts_dirs)
+        yield Client(Services(store, clock, prompts, Signals()), Person(access.tenant_id, LOCAL_USER))
     finally:
         await store.close()
 

@@ -176,7 +176,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "agent": plain_name(plan.agent),
         "instructions": instructions,
         "strategy": strategy,
-        **_inputs_of_offer(identity_of(offer), showing, most is None or most > 1),
+        **offer_inputs(offer, showing, most),
         "refers": occasion.texts.has_outlines,
         "custom_context": _context_of(occasion),
         "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
@@ -186,6 +186,11 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "today": occasion.today,
     }
     return Inputs(values, _OWN, _shows_all(showing), occasion.made)
+
+
+def offer_inputs(offer: Offer, showing: Showing, most: int | None) -> JsonObject:
+    """Return the inputs about the shown part of an offer; `most` requests may be open together."""
+    return _inputs_of_offer(identity_of(offer), showing, most is None or most > 1)
 
 
 # What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.

@@ -53,6 +53,11 @@ def make_inputs(stored: StoredQuestion) -> JsonObject:
 
 def find_faults(stored: StoredQuestion) -> list[str]:
     """Return in words the missing and the changed parts of a question."""
+    return [*find_missing(stored), *find_changed(stored)]
+
+
+def find_missing(stored: StoredQuestion) -> list[str]:
+    """Return in words the missing parts of a question."""
     entry, parts = stored.entry, stored.parts or {}
     sent = entry.sent
     if sent is None:
@@ -69,12 +74,25 @@ def find_faults(stored: StoredQuestion) -> list[str]:
     gone = {*sent.after} - {one.key.ordinal for one in stored.before}
     faults += [f"the refused answer of call {one} is not in the journal any more" for one in sorted(gone)]
     made = _make(stored, sent)
-    for name, digest in sent.made.items():
-        if name not in made:
-            faults.append(f"{name} cannot be made: steps {sent.first} to {sent.last} of the plan are not all there")
-        elif digest_of(made[name]) != digest:
-            faults.append(f"{name} is told in other words by this version of the code, or of other rows")
-    return faults
+    return [
+        *faults,
+        *(
+            f"{name} cannot be made: steps {sent.first} to {sent.last} of the plan are not all there"
+            for name in sent.made
+            if name not in made
+        ),
+    ]
+
+
+def find_changed(stored: StoredQuestion) -> list[str]:
+    """Return in words the parts of a question that this version of the code makes otherwise."""
+    sent = stored.entry.sent
+    made = _make(stored, sent) if sent else {}
+    return [
+        f"{name} is told in other words by this version of the code, or of other rows"
+        for name, digest in (sent.made if sent else {}).items()
+        if name in made and digest_of(made[name]) != digest
+    ]
 
 
 def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:

@@ -1,0 +1,148 @@
+"""Replay of a plan's decisions from the journal. Its ports read and render; none of them publishes."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.errors import ConfigError, DecisionError, LimitExceeded
+from soorma_ai.features.trials.records import DecisionTrial, Outcome, PlanTrial
+from soorma_ai.features.trials.rules import (
+    StepQuestion,
+    ask_today,
+    compare_effects,
+    diff_messages,
+    diff_values,
+    is_of_step,
+    read_answer,
+    refused_today,
+    situation_then,
+)
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import REASK, JournalEntry, Said, Step, Verdict
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.registry import RegisteredEvent
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Prompts
+from soorma_ai.kernel.ports.stored_questions import StoredQuestions
+from soorma_ai.kernel.rules.choices.form import digest_of
+from soorma_ai.kernel.rules.decisions.judge import checks_of, judge
+from soorma_ai.kernel.rules.decisions.sent import retold_answer
+from soorma_ai.kernel.rules.decisions.stored_question import StoredQuestion, find_changed, find_missing, make_inputs
+from soorma_ai.kernel.rules.prompting.fence import fence_quotations
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
+from soorma_ai.kernel.runtime.views.questions import messages_as_sent, read_question, retold_entries
+
+PAGE = 100
+
+
+class KnownEvents(Protocol):
+    """Part of `Registry` for trials."""
+
+    async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]: ...
+
+
+class PlanRows(Struct, frozen=True):
+    """Rows of a plan that all of its decisions need."""
+
+    plan: PlanRecord
+    steps: Sequence[Step]
+    shown: dict[str, Showing]
+    registered: Sequence[RegisteredEvent]
+
+
+class Replay(Struct, frozen=True):
+    """Replay of plans, by readers alone."""
+
+    plans: StoredQuestions
+    registry: KnownEvents
+    prompts: Prompts
+
+    async def try_plan(self, plan: PlanRecord) -> PlanTrial:
+        """Judge the recorded answers of a plan in order, up to the first difference."""
+        count = await self.plans.count_decisions(plan.plan_id)
+        rows = PlanRows(
+            plan,
+            await self.plans.steps(plan.plan_id),
+            await self.plans.find_shown(plan.plan_id),
+            await self.registry.all_events(plan.lineage.tenant_id),
+        )
+        trial = PlanTrial(plan.plan_id, plan.agent, plan.goal_event, count, 0)
+        for first in range(0, count, PAGE):
+            for number, entry in enumerate(await self.plans.decisions(plan.plan_id, first, PAGE), first + 1):
+                tried = await self._try(rows, number, entry)
+                trial = replace(trial, tried=number)
+                if tried.outcome is Outcome.UNREADABLE:
+                    trial = replace(trial, unreadable=trial.unreadable + 1)
+                elif tried.outcome is not Outcome.SAME:
+                    return replace(trial, first=tried)
+                await asyncio.sleep(0)
+        return trial
+
+    async def _try(self, rows: PlanRows, number: int, entry: JournalEntry) -> DecisionTrial:
+        tried = DecisionTrial(number, Outcome.SAME, entry.prompt_id, entry.model, entry.verdict)
+        stored = await read_question(self.plans, rows.plan, entry, rows.steps)
+        if missing := find_missing(stored):
+            return replace(tried, outcome=Outcome.UNREADABLE, reason=missing[0])
+        shown = rows.shown.get(entry.shown)
+        inputs = make_inputs(stored)
+        if shown is None or not is_of_step(inputs):
+            return self._compare_question(tried, stored, inputs, None)
+        question = ask_today(rows.plan, entry, inputs, shown, rows.registered)
+        tried = await self._judge(tried, question, rows.steps)
+        return tried if tried.outcome is not Outcome.SAME else self._compare_question(tried, stored, inputs, question)
+
+    async def _judge(self, tried: DecisionTrial, question: StepQuestion, steps: Sequence[Step]) -> DecisionTrial:
+        """Judge an accepted answer. A refused one stays refused: it was asked for again."""
+        entry, tenant_id = question.entry, question.plan.lineage.tenant_id
+        if entry.is_refused or entry.sent is None:
+            return tried
+        before = [step for step in steps if step.ordinal <= entry.sent.last]
+        try:
+            decision = await run_in_slices(tenant_id, read_answer(question, before))
+            if decision is None or entry.verdict is Verdict.LOOKED_UP:
+                return tried
+            for schema, value in checks_of(decision, question.offer):
+                await check_ahead(tenant_id, schema, value)
+            judged = judge(decision, situation_then(question, before, decision))
+        except (DecisionError, LimitExceeded) as error:
+            return refused_today(tried, error)
+        reason, diff = compare_effects(judged, [step for step in steps if step.ordinal > entry.sent.last])
+        return replace(tried, outcome=Outcome.DIFFERENT, reason=reason, answer=diff) if reason else tried
+
+    def _compare_question(
+        self, tried: DecisionTrial, stored: StoredQuestion, inputs: JsonObject, question: StepQuestion | None
+    ) -> DecisionTrial:
+        """Compare the messages and the form of today with the recorded ones."""
+        reworded = replace(tried, outcome=Outcome.REWORDED)
+        inputs = question.inputs if question else inputs
+        then = messages_as_sent(self.prompts, stored)
+        try:
+            today = self._messages_today(stored, inputs, is_of_step=question is not None)
+        except ConfigError as error:
+            return replace(reworded, reason=str(error))
+        if then != today:
+            return replace(reworded, reason="the prompt has other words", question=diff_messages(then, today))
+        if changed := find_changed(stored):
+            return replace(reworded, reason=changed[0])
+        entry = stored.entry
+        if question and digest_of(question.form) != entry.offer_digest:
+            form = cast(Json, json.loads((stored.parts or {})[entry.offer_digest]))
+            diff = diff_values(form, question.form)
+            return replace(reworded, reason="the form of the answer differs", question=diff)
+        return tried
+
+    def _messages_today(self, stored: StoredQuestion, inputs: JsonObject, *, is_of_step: bool) -> tuple[Said, ...]:
+        """Render the question by today's prompts. Only that of a step has a known prompt to ask again by. Raise
+        ConfigError."""
+        prompt = self.prompts.render(stored.entry.prompt_id, inputs)
+        messages = [Said("system", prompt.parts["system"]), Said("user", prompt.parts["user"])]
+        if not is_of_step:
+            return (*messages, *messages_as_sent(self.prompts, stored)[2:])
+        for one in retold_entries(stored):
+            told = self.prompts.render(REASK, {"refusal": fence_quotations(one.refusal)})
+            messages += [Said("assistant", retold_answer(one)), Said("user", told.parts["user"])]
+        return (*messages,)
