@@ -90,13 +90,20 @@ def _nothing() -> Any:
     return None
 
 
+_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
+
 def derived_id(*parts: str) -> str:
     """Return the same id for the same parts, so a repetition makes the same thing: a UUID of version 5, spelled here
     since ids are made by the dozen in every handling."""
     spelled = ",".join(map(encode_basestring_ascii, parts))
-    made = hashlib.sha1(_NAMESPACE + f"[{spelled}]".encode(), usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(made[16], 16) & 3]
-    return f"{made[:8]}-{made[8:12]}-5{made[13:16]}-{variant}{made[17:20]}-{made[20:32]}"
+    return spell_uuid(hashlib.sha1(_NAMESPACE + f"[{spelled}]".encode(), usedforsecurity=False).hexdigest(), 5)
+
+
+def spell_uuid(digits: str, version: int) -> str:
+    """Return the UUID of this version, with all other bits from hexadecimal digits."""
+    variant = _VARIANTS[digits[16]]
+    return f"{digits[:8]}-{digits[8:12]}-{version}{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def json_object(what: str, value: object) -> JsonObject:

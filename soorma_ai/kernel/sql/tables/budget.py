@@ -70,7 +70,10 @@ def read_spent(db: Reader, root_plan_id: str) -> Spent:
 def read_amounts(row: Sequence[Any]) -> Spent:
     """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
     actions, calls, tokens, usd, unpriced, held_calls, held_tokens, held_usd = row
-    reserved = Reserved(max(0, held_calls), max(0, held_tokens), round(max(0, held_usd), 9))
+    if held_calls > 0 or held_tokens > 0 or held_usd > 0:
+        reserved = Reserved(max(0, held_calls), max(0, held_tokens), round(max(0, held_usd), 9))
+    else:
+        reserved = Reserved()
     if unpriced:
         return Spent(actions, calls, tokens, None, usd, reserved)
     return Spent(actions, calls, tokens, usd, reserved=reserved)
