@@ -201,7 +201,7 @@ def compact(value: Json) -> str:
 
 def copy_json(value: T) -> T:
     """Return a copy of a JSON value that shares nothing with it that may be changed in place."""
-    if not isinstance(value, _CONTAINERS):
+    if value is None or not isinstance(value, _CONTAINERS):
         return value
     copied = _copy_by_text(value)
     return cast(T, deepcopy(value)) if copied is None else copied
@@ -210,6 +210,17 @@ def copy_json(value: T) -> T:
 def digest(value: Json) -> str:
     """Return the SHA-256 of the RFC 8785 form; others get the same for the same payload."""
     return hashlib.sha256(_spell_canonically(value)).hexdigest()
+
+
+def storable_copy(value: JsonObject) -> JsonObject | None:
+    """Return a copy of an object, far quicker than by `is_storable` and a copy; None where that has to tell."""
+    try:
+        spelled = _encode(value)
+        copied = _decode(spelled)
+        is_flat = len(spelled) < MOST_LEVELS or spelled.count(b"[") + spelled.count(b"{") < MOST_LEVELS
+        return copied if is_flat and copied == value and copied.__class__ is dict else None
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
 
 
 def is_storable(value: Json) -> bool:

@@ -134,16 +134,16 @@ class Client(OperatorCalls):
             session_id: the conversation of the request.
             approve: True approves a request held for approval; this needs the right to approve it.
         """
-        at_most = seconds(timeout)
-        async with TimeLimit(self.services.clock, at_most, f"a request of {event_type!r}"):
+        at_most, services = seconds(timeout), self.services
+        async with TimeLimit(services.clock, at_most, f"a request of {event_type!r}"):
             event, definition, expectation = await self._question(
                 event_type, data, at_most, idempotency_key, session_id
             )
-            with self.services.signals.notice_of(event.id) as answered:
+            with services.signals.notice_of(event.id) as answered:
                 async with self._changing("request", event.id) as change:
                     await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
                 is_new = idempotency_key is None
-                return await reply_within(self.services, expectation, answered, at_most, is_new=is_new)
+                return await reply_within(services, expectation, answered, at_most, is_new=is_new)
 
     @REQUESTS.local(Act.BEGIN)
     async def ask(

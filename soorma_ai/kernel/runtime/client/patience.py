@@ -84,7 +84,7 @@ class TimeLimit:
             await self._limit.__aexit__(kind, error, trace)
         except TimeoutError as ended:
             raise self._too_late(self._seconds) from ended
-        if self._limit.expired() and isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError) and self._limit.expired():
             raise self._too_late(self._seconds) from error
 
     def _too_late(self, seconds: float) -> DeadlineExceeded:

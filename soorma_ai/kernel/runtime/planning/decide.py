@@ -212,7 +212,7 @@ class _DecisionSubject(Struct, frozen=True):
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
         prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
-        refers = self.occasion.texts.has_outlines
+        refers = bool(inputs.values["refers"])
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
             prompt,

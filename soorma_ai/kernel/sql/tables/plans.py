@@ -219,7 +219,8 @@ def _row_of(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) ->
     """Return `_STEP_COLUMNS`, and note the step."""
     same, left_out = step_flags(step)
     rest, data_at = STEP.without(left_out).text(step), None
-    db.note(step.plan_id, AppendStep(replace(step, data=copy_json(step.data))), len(rest))
+    own = step if step.data is None else replace(step, data=copy_json(step.data))
+    db.note(step.plan_id, AppendStep(own), len(rest))
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
     if data_at is not None:
