@@ -113,7 +113,10 @@ def _crash(item: pytest.Function, *, clock: bool = False) -> None:
 
     given = {name: item.funcargs[name] for name in signature(item.obj).parameters if name in item.funcargs}
     ledger = next((one for one in item.funcargs.values() if isinstance(one, Ledger)), Ledger(Path()))
+    found = ""
     try:
         CrashTest(item.obj, given, ledger).run(clock=clock)
     except CrashFault as fault:
-        pytest.fail(str(fault), pytrace=False)
+        found = str(fault)
+    if found:  # outside of the handler, so the message comes once
+        pytest.fail(found, pytrace=False)
