@@ -39,7 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{LIVE}: this test may call a real model")
-    config.addinivalue_line("markers", f"{CRASH}(clock=False): die before and after each commit of this test")
+    config.addinivalue_line(
+        "markers", f"{CRASH}(clock=False, order=False): die before and after each commit of this test"
+    )
 
 
 def _records(request: pytest.FixtureRequest) -> bool:
@@ -105,7 +107,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
         setattr(item, "runtest", partial(_crash, item, **mark.kwargs))  # noqa: B010  (a method by its declaration)
 
 
-def _crash(item: pytest.Function, *, clock: bool = False) -> None:
+def _crash(item: pytest.Function, *, clock: bool = False, order: bool = False) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("a crash test needs os.fork, and this system has none")
     from soorma_ai.testing.crash.ledger import Ledger
@@ -115,7 +117,7 @@ def _crash(item: pytest.Function, *, clock: bool = False) -> None:
     ledger = next((one for one in item.funcargs.values() if isinstance(one, Ledger)), Ledger(Path()))
     found = ""
     try:
-        CrashTest(item.obj, given, ledger).run(clock=clock)
+        CrashTest(item.obj, given, ledger).run(clock=clock, order=order)
     except CrashFault as fault:
         found = str(fault)
     if found:  # outside of the handler, so the message comes once

@@ -1,7 +1,9 @@
 """The crash test of a user's own flow: planted faults are named, with the commit and the effect."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,7 +36,15 @@ def from_memory(request: InvocationContext, context: PlatformContext, ledger: Le
     return {"place": len(SEEN)}
 
 
-def shows(handler: Handler, path: Path, requests: int = 2, *, clock: bool = False) -> int:
+def by_the_order(request: InvocationContext, context: PlatformContext, ledger: Ledger) -> dict[str, object]:
+    ledger.write("seat", key=request.idempotency_key)
+    seats = [effect.key for effect in ledger.effects]
+    return {"number": request.data["number"], "seat": seats.index(request.idempotency_key)}
+
+
+def shows(
+    handler: Handler, path: Path, requests: int = 2, *, at_once: bool = False, clock: bool = False, order: bool = False
+) -> int:
     ledger = Ledger(path)
 
     async def test() -> None:
@@ -46,8 +56,12 @@ def shows(handler: Handler, path: Path, requests: int = 2, *, clock: bool = Fals
 
         async with Platform("sqlite://") as platform:
             await platform.start(till)
-            for number in range(requests):
-                await platform.request("refund.pay.requested", {"number": number}, timeout=20)
+            ask = partial(platform.request, "refund.pay.requested", timeout=20)
+            if at_once:
+                await asyncio.gather(*(ask({"number": number}) for number in range(requests)))
+            else:
+                for number in range(requests):
+                    await ask({"number": number})
 
     return CrashTest(test, {}, ledger).run(clock=clock)
 
@@ -73,3 +87,12 @@ def test_a_planted_fault_is_named_with_its_handler(handler: Handler, words: tupl
 
 def test_a_harmless_read_of_the_clock_can_be_declared(tmp_path: Path) -> None:
     assert shows(by_the_clock, tmp_path / "ledger", clock=True) >= 4
+
+
+def test_a_flow_with_a_result_by_the_order_of_its_deliveries_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CrashFault, match="depends on the order of its deliveries"):
+        shows(by_the_order, tmp_path / "ledger", at_once=True)
+
+
+def test_requests_at_once_survive_in_any_order(tmp_path: Path) -> None:
+    assert shows(once, tmp_path / "ledger", at_once=True) >= 4

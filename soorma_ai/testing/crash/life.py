@@ -9,7 +9,7 @@ import os
 import pickle
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.ports import ModelQuestion, StoredEvent
+from soorma_ai.kernel.runtime import flow
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.handling.handling import InHand
@@ -35,6 +36,7 @@ MADE_STORE = "made"
 REPORT = "report"
 REST_SECONDS = 3.0
 MANY = 100_000
+OVERTAKE_SECONDS = 0.03
 
 # The calls of a test, and the option that makes a repetition the same call.
 _KEYED = {
@@ -55,6 +57,7 @@ class Order:
     dies: tuple[int, str] | None = None
     observes: bool = False
     delivers_twice: bool = False
+    swaps: bool = False
 
 
 class Life:
@@ -90,6 +93,8 @@ class Life:
         ]
         if self._order.delivers_twice:
             replaced.append((assembly, "LocalBus", TwiceBus))
+        if self._order.swaps:
+            replaced.append((flow, "_decide", _overtaken(getattr(flow, "_decide"))))  # noqa: B009  (a private name)
         for owner, name, value in replaced:
             setattr(owner, name, value)
 
@@ -214,6 +219,19 @@ def _watched(watch: Callable[[Callable[[], Any]], Any]) -> type[Connection]:
             return watch(plain)
 
     return WatchedConnection
+
+
+def _overtaken(plain: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """Hold every other delivery, so the next one overtakes it. One owner's deliveries keep their order: the next is
+    claimed only after the former."""
+    numbers = itertools.count()
+
+    async def decide(*arguments: Any) -> None:
+        if next(numbers) % 2 == 0:
+            await asyncio.sleep(OVERTAKE_SECONDS)
+        await plain(*arguments)
+
+    return decide
 
 
 async def make_store(path: Path) -> None:

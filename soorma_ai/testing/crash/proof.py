@@ -30,6 +30,7 @@ TITLES = {
     "effect": "is not idempotent",
     "clock": "reads the wall clock",
     "memory": "keeps state in memory",
+    "order": "depends on the order of its deliveries",
     "end": "ends otherwise after a death",
 }
 CURES = {
@@ -39,6 +40,8 @@ CURES = {
     "a harmless read, such as for a log: @pytest.mark.soorma_crash(clock=True)",
     "memory": "keep it in the plan or the task (`task.state`), in memory (`context.memory`), or in a database; "
     "a stand-in for a service outside belongs into the ledger (fixture soorma_ledger)",
+    "order": "let the result depend on the event alone: only the events of one plan or task are in order; "
+    "if the first answer counts by intent: @pytest.mark.soorma_crash(order=True)",
     "end": "let the handler depend on its event, and on stored state alone",
 }
 
@@ -85,8 +88,11 @@ class CrashTest:
         self._place = Path()
         self._trials = 0
 
-    def run(self, *, clock: bool = False) -> int:
-        """Return the number of commits. Raise CrashFault, and AssertionError for a test that fails undisturbed."""
+    def run(self, *, clock: bool = False, order: bool = False) -> int:
+        """Return the number of commits. `clock` and `order` allow a flow to depend on them.
+
+        Raise CrashFault, and AssertionError for a test that fails undisturbed.
+        """
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="soorma-crash-", dir=parent))
         gc.collect()
@@ -94,7 +100,7 @@ class CrashTest:
             self._fork(lambda: asyncio.run(make_store(self._place / MADE_STORE)), PATIENCE)
             calm = self._undisturbed()
             faults = [] if clock else _clock_faults(calm)
-            for fault in self._faults(calm):
+            for fault in self._faults(calm, swaps=not order):
                 if fault not in faults:
                     faults.append(fault)
         finally:
@@ -113,19 +119,20 @@ class CrashTest:
         evidence = [(kind, handler, place) for kind, handler, place in told if kind != "commit"]
         return Undisturbed(end_of(order.folder), self._ledger.effects, commits, evidence, time.monotonic() - begun)
 
-    def _faults(self, calm: Undisturbed) -> Iterator[Fault]:
+    def _faults(self, calm: Undisturbed, *, swaps: bool) -> Iterator[Fault]:
         """Yield the faults of all trials, until several trials are faulty."""
         patience, faulty = PATIENCE + 5 * calm.seconds, 0
         deaths = [(n, when) for n in range(1, len(calm.commits) + 1) for when in ("before", "after")]
-        for dies in (None, *deaths):
-            order = replace(self._order(), dies=dies, delivers_twice=dies is None)
+        trials = [Order(Path(), delivers_twice=True), *([Order(Path(), swaps=True)] if swaps else [])]
+        for trial in (*trials, *(Order(Path(), dies=dies) for dies in deaths)):
+            order = replace(trial, folder=self._order().folder)
             problem = self._live(order, patience)
-            if problem == "" and dies is not None:
-                shutil.rmtree(order.folder)
-                continue  # this run made fewer commits
-            if dies is not None and problem == "killed":
+            if problem == "killed":
                 end_leases(order.folder)
                 problem = self._live(replace(order, number=2, dies=None), patience)
+            elif order.dies is not None and not problem:
+                shutil.rmtree(order.folder)
+                continue  # this run made fewer commits
             found = [*self._judge(calm, order, problem)]
             yield from found
             shutil.rmtree(order.folder)
@@ -134,11 +141,7 @@ class CrashTest:
                 return
 
     def _judge(self, calm: Undisturbed, order: Order, problem: str) -> Iterator[Fault]:
-        at = "each event delivered twice"
-        if order.dies is not None:
-            number, when = order.dies
-            handler = calm.commits[number - 1]
-            at = f"a death {when} commit {number}" + (f" (last handler {handler})" if handler else "")
+        at = _place_of(order, calm.commits)
         yield from _effect_faults(calm, self._ledger.calls, at)
         end = end_of(order.folder) + _counted(self._ledger.effects)
         wanted_end = calm.end + _counted(calm.effects)
@@ -147,10 +150,13 @@ class CrashTest:
             return
         found = problem or "; ".join([*(f"more: {one}" for one in more), *(f"missing: {one}" for one in less)][:4])
         memory = [(handler, place) for kind, handler, place in calm.evidence if kind == "memory"]
-        for handler, place in memory:
-            yield Fault("memory", handler, f"{place} changes, and is lost by {at}: {found}", WANTED)
-        if not memory:
+        if order.swaps:
+            yield Fault("order", "", f"{at}: {found}", WANTED)
+        elif not memory:
             yield Fault("end", "", f"{at}: {found}", WANTED)
+        else:
+            for handler, place in memory:
+                yield Fault("memory", handler, f"{place} changes, and is lost by {at}: {found}", WANTED)
 
     def _order(self) -> Order:
         self._trials += 1
@@ -194,6 +200,14 @@ def _live_and_end(live: Callable[[], None], problem: Path) -> NoReturn:
         problem.write_text("".join(lines[-3:]).strip())
     finally:
         os._exit(0)
+
+
+def _place_of(order: Order, commits: list[str]) -> str:
+    if order.dies is None:
+        return "a swap of deliveries without a promised order" if order.swaps else "a second delivery of each event"
+    number, when = order.dies
+    handler = commits[number - 1]
+    return f"a death {when} commit {number}" + (f" (last handler {handler})" if handler else "")
 
 
 def _clock_faults(calm: Undisturbed) -> list[Fault]:
