@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from soorma_ai.features.phases.records import PhaseTransition as PhaseTransition
     from soorma_ai.features.retrieval.selector import EventSelector as EventSelector
     from soorma_ai.features.retrieval.toolkit import EventToolkit as EventToolkit
+    from soorma_ai.gateways.mcp.server import McpServer as McpServer
     from soorma_ai.kernel.domain.approvals import Approval as Approval
     from soorma_ai.kernel.domain.approvals import HelpRequest as HelpRequest
     from soorma_ai.kernel.domain.decisions import CompleteAction as CompleteAction
@@ -135,6 +136,7 @@ _HOMES = {
     "features.phases.records": "BasePhaseContext Checkpoint CheckpointKind JourneyDesignBrief PhaseTransition",
     "features.retrieval.selector": "EventSelector",
     "features.retrieval.toolkit": "EventToolkit",
+    "gateways.mcp.server": "McpServer",
     "kernel.domain.approvals": "Approval HelpRequest",
     "kernel.domain.decisions": (
         "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "

@@ -94,6 +94,8 @@ class Platform(LocalClient):
             _must_be_an_agent(given)
         for agent in agents:
             agent.take_reasoner(self.services.make_reasoner)
+        await asyncio.gather(*(agent.prepare() for agent in agents))
+        for agent in agents:
             agent.check()
         await self._supervisor.start(agents)
 

@@ -92,6 +92,8 @@ class RemoteAgents:
             must_run_elsewhere(agent)
         for agent in agents:
             agent.take_reasoner(self._services.make_reasoner)
+        await asyncio.gather(*(agent.prepare() for agent in agents))
+        for agent in agents:
             agent.check()
         await self._supervisor.start(agents)
         self._store.watch()

@@ -7,7 +7,7 @@ from main import let_time_pass, refund
 from refunds import DEADLINE, Verdict, Wish, make_bell, make_orders, make_payments, make_planner
 
 from soorma_ai import NotFound, PlanFailed, Platform
-from soorma_ai.testing import Cassette, ScriptedReasoner, VirtualClock, complete, publish
+from soorma_ai.testing import Cassette, Ledger, ScriptedReasoner, VirtualClock, complete, publish
 
 WISH = Wish(order_id="A2", reason="It does not fit.")
 FIND = publish("order.find.requested", order_id="A2")
@@ -32,6 +32,30 @@ async def test_a_refund_over_the_limit_is_paid_when_a_lead_says_yes() -> None:
         assert await lead.answer(question.wait_id, {"approved": True}) == "duplicate"
         assert (await plan.result(as_=Verdict)).status == "refunded"
     assert [*paid.values()] == [Decimal("900.00")]
+
+
+class Provider(dict[str, Decimal]):
+    """Payment provider outside of the process: its payments are effects of the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    def setdefault(self, key: str, amount: Decimal) -> Decimal:
+        self.ledger.write("payment", key=key, amount=str(amount))
+        return amount
+
+
+@pytest.mark.soorma_crash
+async def test_a_refund_is_paid_once_with_a_crash_at_any_commit(soorma_ledger: Ledger) -> None:
+    script = ScriptedReasoner([FIND, PAY, REFUNDED])
+    async with Platform("sqlite://") as platform:
+        await platform.start(make_planner(script), make_orders(), make_payments(Provider(soorma_ledger)))
+        plan = await platform.submit("refund.wanted", WISH)
+        question = await plan.next_wait(timeout=20)
+        lead = platform.as_user(tenant_id="default", user_id="lena", roles={"lead"})
+        assert question and await lead.answer(question.wait_id, {"approved": True}) == "accepted"
+        assert (await plan.result(as_=Verdict, timeout=20)).status == "refunded"
+    assert [effect.data for effect in soorma_ledger.effects] == [{"amount": "900.00"}]
 
 
 async def test_a_lead_is_reminded_and_when_the_deadline_passes_nothing_is_paid() -> None:

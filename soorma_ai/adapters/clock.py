@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from os import urandom
 
+from soorma_ai.kernel.domain.values import spell_uuid
 from soorma_ai.kernel.ports import Clock
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,7 +44,7 @@ class SystemClock:
         return asyncio.get_running_loop().call_later(seconds, call).cancel
 
     def new_id(self) -> str:
-        return str(uuid.uuid4())
+        return spell_uuid(urandom(16).hex(), 4)
 
 
 class SteadyClock:

@@ -201,6 +201,9 @@ class Agent(AgentProcess):
     def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
         """Take a reasoner for its model; the platform calls this at the start with its own `make`."""
 
+    async def prepare(self) -> None:
+        """Read parts of its registration from outside; the platform calls it before the check."""
+
     def check(self) -> None:
         """Raise ConfigError for every fault visible before the start."""
         hears = self.events_consumed or any(route.topic is not None for route in self._routes)

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from soorma_ai.agents.annotations import Handler
+from soorma_ai.kernel.domain.values import Same, identity_of
 
 Job = Callable[[], bool]
 
@@ -27,7 +28,7 @@ class Threads:
     async def call(self, handler: Handler, *given: object) -> Any:
         """Call a function. A plain `def` runs off the loop, to keep the loop free. It cannot be stopped: a cancelled
         caller waits for its end, so the same work never runs twice at once."""
-        if inspect.iscoroutinefunction(handler):
+        if _is_coroutine_function(identity_of(handler)):
             return await handler(*given)
         working = self._give(partial(copy_context().run, handler, *given))
         try:
@@ -79,6 +80,11 @@ class Threads:
         jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         threading.Thread(target=_work, args=[jobs], name=f"soorma-{self._name}", daemon=True).start()
         return jobs
+
+
+@lru_cache(maxsize=256)
+def _is_coroutine_function(handler: Same[Handler]) -> bool:
+    return inspect.iscoroutinefunction(handler())
 
 
 def _work(jobs: queue.SimpleQueue[Job]) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from soorma_ai.testing.cassettes import UnmatchedModelCall as UnmatchedModelCall
     from soorma_ai.testing.cassettes import cassette as cassette
     from soorma_ai.testing.clock import VirtualClock as VirtualClock
+    from soorma_ai.testing.crash.ledger import Ledger as Ledger
     from soorma_ai.testing.model_server import ModelServer as ModelServer
     from soorma_ai.testing.scripted import ScriptedReasoner as ScriptedReasoner
     from soorma_ai.testing.scripted import complete as complete
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "cassettes": "Cassette UnmatchedModelCall cassette",
     "clock": "VirtualClock",
+    "crash.ledger": "Ledger",
     "model_server": "ModelServer",
     "scripted": "ScriptedReasoner complete delegate draw give_up publish publish_all wait",
 }

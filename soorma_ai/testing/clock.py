@@ -10,6 +10,9 @@ from soorma_ai.kernel.domain.values import derived_id
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
+# Number of the process among those of a crash test: a later one makes other ids.
+life = 1
+
 
 class VirtualClock:
     """Stands still until `advance`. Ids are derived from a counter, so a run can be repeated to the letter."""
@@ -17,7 +20,7 @@ class VirtualClock:
     def __init__(self, start: datetime = START, *, seed: str = "test") -> None:
         self._now = start
         self._start = start
-        self._seed = seed
+        self._seed = seed if life == 1 else f"{seed}.{life}"
         self._count = itertools.count()
         self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
 

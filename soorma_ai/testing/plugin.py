@@ -3,16 +3,22 @@
 It is loaded by every pytest run of an environment with this package, and imports nothing in advance.
 """
 
+import os
 import re
 from collections.abc import Generator
+from functools import partial
+from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from soorma_ai.testing.cassettes import Cassette
+    from soorma_ai.testing.crash.ledger import Ledger
 
 LIVE = "live_model"
+CRASH = "soorma_crash"
 RECORD = "--soorma-record"
 PATIENCE = "soorma_model_patience"
 
@@ -33,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{LIVE}: this test may call a real model")
+    config.addinivalue_line(
+        "markers", f"{CRASH}(clock=False, order=False): die before and after each commit of this test"
+    )
 
 
 def _records(request: pytest.FixtureRequest) -> bool:
@@ -81,3 +90,35 @@ def soorma_cassette(request: pytest.FixtureRequest) -> "Generator[Cassette]":
     with cassette(path, mode=request.config.getoption(RECORD) or "replay") as played:
         assert played is not None
         yield played
+
+
+@pytest.fixture
+def soorma_ledger(tmp_path: Path) -> "Ledger":
+    """Return the ledger of effects outside; a crash test compares them, and each of its lives finds them."""
+    from soorma_ai.testing.crash.ledger import Ledger
+
+    return Ledger(tmp_path / "soorma-ledger")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Put the crash test in the place of a marked test."""
+    if (mark := item.get_closest_marker(CRASH)) is not None and isinstance(item, pytest.Function):
+        setattr(item, "runtest", partial(_crash, item, **mark.kwargs))  # noqa: B010  (a method by its declaration)
+
+
+def _crash(item: pytest.Function, *, clock: bool = False, order: bool = False) -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("a crash test needs os.fork, and this system has none")
+    from soorma_ai.testing.crash.ledger import Ledger
+    from soorma_ai.testing.crash.proof import CrashFault, CrashTest
+
+    given = {name: item.funcargs[name] for name in signature(item.obj).parameters if name in item.funcargs}
+    ledger = next((one for one in item.funcargs.values() if isinstance(one, Ledger)), Ledger(Path()))
+    found = ""
+    try:
+        CrashTest(item.obj, given, ledger).run(clock=clock, order=order)
+    except CrashFault as fault:
+        found = str(fault)
+    if found:  # outside of the handler, so the message comes once
+        pytest.fail(found, pytrace=False)

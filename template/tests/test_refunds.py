@@ -37,3 +37,8 @@ async def test_an_unknown_order_is_not_paid_back() -> None:
 
 async def test_the_recorded_model_pays_what_a_manager_approves(soorma_cassette: Cassette) -> None:
     assert (await refund("A1", agents(), approved=True))["status"] == "paid"
+
+
+@pytest.mark.soorma_crash
+async def test_a_large_refund_survives_a_crash_at_every_commit() -> None:
+    assert (await refund("A1", offline(), approved=True))["status"] == "paid"

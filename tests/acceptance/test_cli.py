@@ -222,8 +222,6 @@ def test_four_characters_are_enough_for_an_unambiguous_id(empty: Shop) -> None:
 def test_a_missing_store_is_an_error_and_is_not_created(empty: Shop) -> None:
     reading = "plans ls, plans show abcd, why abcd, inbox, events tail, dead-letters ls, dead-letters show 1"
     reading += ", trial abcd, trial"
-        "plans ls, plans show abcd, why abcd, trial abcd, inbox, events tail, dead-letters ls, dead-letters show 1"
-    )
     writing = "approve abcd, plans cancel abcd, dead-letters redrive 1, dead-letters discard 1, prune --yes"
     error = f"Error: there is no store at {empty.store}: give --store URL, or run agents here once\n"
     for command in f"{reading}, {writing}".split(", "):

@@ -11,9 +11,10 @@ from soorma_ai.testing.scripted import complete
 async def test_a_plan_has_the_title_of_its_goal_data_in_lists_and_on_its_page(platform: Platform) -> None:
     refunds = planner([complete({"refunded": 80})] * 2, name="refunds", title="Refund {ticket_id}")
     await platform.start(refunds, stock())
-    plans = [await platform.submit("order.received", data) for data in ({"ticket_id": "T-1"}, {"other": 1})]
-    for plan in plans:
-        await plan.result(timeout=5)
+    titled = await platform.submit("order.received", {"ticket_id": "T-1"})
+    await titled.result(timeout=5)
+    other = await platform.submit("order.received", {"other": 1})
+    await other.result(timeout=5)
     newest = (await platform.tracker.plans()).plans
     assert [one.title for one in newest] == ["", "Refund T-1"]
     assert [one.result for one in newest] == ['{"refunded": 80}'] * 2
@@ -22,7 +23,7 @@ async def test_a_plan_has_the_title_of_its_goal_data_in_lists_and_on_its_page(pl
         await browser.open("/plans")
         assert "Refund T-1 order.received · refunds" in browser.text
         assert '{"refunded": 80}' in browser.text
-        await browser.open(f"/plans/{plans[0].plan_id}")
+        await browser.open(f"/plans/{titled.plan_id}")
         assert "<title>Refund T-1 · plan" in browser.page.text
         assert "Goal ticket_id T-1 Result refunded 80" in browser.text
 

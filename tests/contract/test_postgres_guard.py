@@ -30,6 +30,7 @@ from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.memory import MemoryKey, StoreMemory
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.ports import Settlement
+from soorma_ai.kernel.sql.bodies import COLUMNS_OF_SPARSE
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.schema import statements
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -318,6 +319,7 @@ async def test_an_older_database_is_guarded_after_its_upgrade(postgres: Server) 
             "ALTER TABLE plan DROP COLUMN place",
             "ALTER TABLE budget DROP COLUMN unpriced_calls, DROP COLUMN held_calls, DROP COLUMN held_tokens, "
             "DROP COLUMN held_usd",
+            *(one.replace(" TEXT", "").replace("ADD", "DROP") for one in LATER_COLUMNS),
             "UPDATE meta SET version = 10",
             *OLD_ROWS,
         ):
@@ -331,6 +333,7 @@ async def test_an_older_database_is_guarded_after_its_upgrade(postgres: Server) 
         assert await store.database.read(all_plans, TenantScope("a")) == set()
 
 
+LATER_COLUMNS = [one.replace(" INTEGER NOT NULL DEFAULT 0", "") for one in statements(COLUMNS_OF_SPARSE)]
 OLD_ROWS = (
     r"INSERT INTO event (id, tenant, type, topic, digest, rest) VALUES ('e', 'b', 't', 'business-facts', '\x', '{}')",
     "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES ('worker', 1, 'p', 1, 'done')",

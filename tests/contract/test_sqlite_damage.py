@@ -48,7 +48,8 @@ from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationSta
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.kernel.ports import Settlement, Work
-from soorma_ai.kernel.rules.waits.wakeups import EXPIRED
+from soorma_ai.kernel.rules.arrival.endings import timer_of_plan
+from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, EXPIRED, wake_plan
 
 KEY = MemoryKey("default", "plan-1", "key")
 DAMAGES = {
@@ -281,6 +282,16 @@ async def test_an_unreadable_plan_keeps_no_other_from_being_set_going(
     await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{}' WHERE plan_id = 'plan-1'"))
     assert (await store.queue.sweep(later(99))).stranded == ("plan-2",)
     assert "a plan cannot be set going" in caplog.text
+
+
+async def test_the_deadline_of_an_unreadable_plan_is_told_under_its_own_id(store: SqliteStore) -> None:
+    made, due = plan(), later(60)
+    timer = Schedule(timer_of_plan("plan-1"), due, wake_plan(DEADLINE_REACHED, made, due))
+    await do(store, SavePlan(made, None), timer)
+    await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{'"))
+    assert await store.queue.fire(later(61), 9) == 1
+    (told,) = await store.queue.unsent(9)
+    assert (told.event.id, told.event.plan_id, told.event.tenant_id) == (timer.event.id, "plan-1", "default")
 
 
 async def test_an_event_unable_to_arrive_is_set_aside_alone_and_its_requester_gets_an_error(

@@ -257,9 +257,9 @@ async def test_appending_costs_the_same_at_any_length_of_the_list(store: SqliteS
 
 MANY_QUESTIONS = """
     INSERT INTO expectation
-        (id, kind, agent, tenant, plan_id, root_plan_id, event_type, event_topic, opened_at, status, rest)
+        (id, kind, agent, tenant, plan_id, root_plan_id, event_type, event_topic, opened_at, status, rest, same)
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
-    SELECT 'w-' || n, kind, agent, tenant, 'p-' || n, 'p-' || n, event_type, event_topic, n, 'open', rest
+    SELECT 'w-' || n, kind, agent, tenant, 'p-' || n, 'p-' || n, event_type, event_topic, n, 'open', rest, same
     FROM n, expectation WHERE id = 'mine'
 """
 
@@ -298,9 +298,9 @@ async def test_an_untaken_request_costs_the_same_beside_any_number_of_waiting_on
 
 
 HELD = """
-    INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, rest)
+    INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, rest, same)
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
-    SELECT 'g-' || n, 'gate', agent, tenant, event_type, event_topic, n, 'open', rest
+    SELECT 'g-' || n, 'gate', agent, tenant, event_type, event_topic, n, 'open', rest, same
     FROM n, expectation WHERE id = 'mine'
 """
 

@@ -2,12 +2,13 @@
 
 import asyncio
 
-from store_kit import NOW, do, event, fact, find, gate, later, save_running_plan, unsent_ids, wait
+from store_kit import NOW, do, event, fact, find, gate, later, plan, save_running_plan, unsent_ids, wait
 
-from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule, Unschedule
+from soorma_ai.kernel.domain.effects import Expect, Publish, SavePlan, Schedule, Unschedule
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.rules.waits.wakeups import EXPIRED, wake_for
+from soorma_ai.kernel.rules.arrival.endings import timer_of_plan
+from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, EXPIRED, wake_for, wake_plan
 
 
 async def test_a_timer_fires_at_its_moment_and_once(store: Store) -> None:
@@ -50,6 +51,20 @@ async def test_a_fired_timer_expires_its_guarded_wait_and_no_event_finds_the_wai
     assert await store.plans.find_met("plan-1", wake.id) == expired
     assert await store.queue.next_due([], NOW) is None, "the other timers of the closed wait are gone"
     assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(62))).agents == frozenset()
+
+
+async def test_the_event_of_a_deadline_is_that_of_its_plan_and_is_not_stored_twice(store: Store) -> None:
+    made, due = plan(), later(60)
+    timer = Schedule(timer_of_plan("plan-1"), due, wake_plan(DEADLINE_REACHED, made, due))
+    await do(store, SavePlan(made, None), timer)
+    assert await store.queue.fire(later(61), 50) == 1
+    assert [one.event for one in await store.queue.unsent(9)] == [timer.event]
+
+
+async def test_the_deadline_of_a_removed_plan_just_goes(store: Store) -> None:
+    await do(store, Schedule(timer_of_plan("plan-1"), later(1), wake_plan(DEADLINE_REACHED, plan(), later(1))))
+    assert await store.queue.fire(later(61), 50) == 0
+    assert await store.queue.next_due([], NOW) is None
 
 
 async def test_firing_at_once_from_many_sides_publishes_each_once(store: Store) -> None:

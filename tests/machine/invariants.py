@@ -178,7 +178,9 @@ def an_ended_plan_has_one_reply_and_no_open_waits(audit: Audit, known: Known) ->
         still_open = audit.column("SELECT kind FROM expectation WHERE plan_id = ? AND status = 'open'", plan_id)
         if still_open:
             yield f"plan {plan_id} is {plan['status']} and still waits for {still_open}"
-        if audit.rows("SELECT 1 FROM timer WHERE json_extract(body, '$.planid') = ?", plan_id):
+        if audit.rows(
+            "SELECT 1 FROM timer WHERE coalesce(json_extract(body, '$.planid'), substr(id, 10)) = ?", plan_id
+        ):
             yield f"plan {plan_id} is {plan['status']} and has a timer"
         code = told_caller[0]["data"].get("error", {}).get("code") if told_caller else None
         if code is not None and code not in REASONS:

@@ -425,7 +425,7 @@ async def test_a_remote_handler_reads_nothing_of_other_users_and_tenants(
         held = await next_delivery(platform, http)
         other = platform.as_user(tenant_id=tenant_id, user_id=user_id)
         plan = await other.submit("order.received", {"order_id": "A1"}, session_id="s-1")
-        await other.memory.store("secret", 42, plan.plan_id)
+        await other.memory.store("secret", "sesame", plan.plan_id)
         known = {"PLAN": plan.plan_id, "GOAL": plan.goal_id}
         asked = {name: known.get(str(value), value) for name, value in read.items()}
         if "ids" in asked:
@@ -434,7 +434,7 @@ async def test_a_remote_handler_reads_nothing_of_other_users_and_tenants(
         if found.status_code == 200:
             assert found.json() in ({"value": None}, {"value": []})
         else:
-            assert found.status_code == 404 and "42" not in found.text
+            assert found.status_code == 404 and "sesame" not in found.text
 
 
 def registration(name: str, *takes: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from soorma_ai.kernel.rules.arrival.arrival import (
     is_of_use,
     meaning_of,
     plan_named_by,
-    plans_to_stop,
+    plan_to_stop,
     refusal_of,
 )
 from soorma_ai.kernel.rules.arrival.effects import (
@@ -427,4 +427,4 @@ def test_only_a_request_is_refused_to_its_requester() -> None:
 def test_only_the_platforms_cancel_event_stops_plans() -> None:
     stop = event("e-1", CANCEL_REQUESTED, source=SYSTEM, plan_id="p-1")
     others = (stop.model_copy(update={"source": "bank"}), event("e-2", "paid", source=SYSTEM, plan_id="p-2"))
-    assert plans_to_stop([stop, *others]) == {"p-1"}
+    assert [plan_to_stop(one) for one in (stop, *others)] == ["p-1", None, None]

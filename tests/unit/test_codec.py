@@ -1,5 +1,6 @@
 """Codecs of records: text for this version and for earlier ones."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import Sent, Step, StepKind
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask, Proposal
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.sql import codec
 from soorma_ai.kernel.sql.codec import Codec
@@ -99,8 +101,22 @@ def test_column_fields_and_defaults_are_left_out_of_the_text() -> None:
     assert codec.STEP.text(STEP) == '{"kind":"goal","at":"2026-05-04T12:00:00Z","name":"order.received"}'
     long = replace(STEP, data={"a": 1})
     assert codec.STEP.text(long).endswith(',"data":{"a":1}}')
-    assert codec.STEP_OF_EVENT.text(long) == codec.STEP.text(STEP)
+    assert codec.STEP.without("data").text(long) == codec.STEP.text(STEP)
     assert '"lineage":{"session_id":"s"}' in codec.TASK.text(TASK)
+
+
+def test_the_lineage_of_a_plan_repeats_no_id_of_the_plan_and_is_read_whole() -> None:
+    lineage = Lineage("default", "ann", None, "g-1", "p-1", "p-0", NOON, origin="p-0", hops_left=9)
+    plan = PlanRecord(
+        plan_id="p-1", goal_id="g-1", status=PlanStatus.RUNNING, goal_event="order.received", goal_data={},
+        agent="boss", created_at=NOON, updated_at=NOON, root_plan_id="p-0", limits=Limits(), agent_version="1",
+        lineage=lineage, deadline=NOON,
+    )  # fmt: skip
+    whole: dict[str, Any] = json.loads(Codec(PlanRecord).text(plan))
+    for written in (plan, replace(plan, lineage=replace(lineage, origin="p-1")), replace(plan, deadline=None)):
+        rest = json.loads(codec.PLAN.text(written))
+        assert codec.PLAN.record(json.dumps({**whole, "deadline": None, **rest})) == written
+    assert json.loads(codec.PLAN.text(plan))["lineage"] == {"user_id": "ann", "plan_id": "", "hops_left": 9}
 
 
 def test_a_record_without_columns_writes_its_defaults_since_they_may_change() -> None:

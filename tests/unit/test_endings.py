@@ -1,22 +1,28 @@
 """Endings: abandoned requests, cancelled plans, their children and their timers."""
 
+from datetime import timedelta
+
 import pytest
 from contract.store_kit import NOW, event, expectation, later, plan
+from msgspec.structs import replace
 
 from soorma_ai.errors import NotFound, VersionConflict
-from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.effects import SavePlan, Schedule
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
 from soorma_ai.kernel.rules.arrival.effects import Forbid, Stop, Wake
 from soorma_ai.kernel.rules.arrival.endings import (
     abandon,
     check_beginning,
+    deadline_by_columns,
     gives_up_child,
+    is_made_of_plan,
     plan_of_timer,
     remake_event,
     stop,
     stop_children,
     takes_children_along,
+    timer_of_plan,
 )
 from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE
 from soorma_ai.kernel.rules.waits.wakeups import (
@@ -97,6 +103,17 @@ def test_a_plan_cancelled_before_its_start_conflicts_unless_the_start_knows_it(
             check_beginning(begun, forbidden, parent)
     else:
         check_beginning(begun, forbidden, parent)
+
+
+def test_the_row_of_a_plan_makes_the_event_of_its_deadline_again() -> None:
+    made = plan()
+    timer = Schedule(timer_of_plan("plan-1"), NOW, wake_plan(DEADLINE_REACHED, made, NOW))
+    assert is_made_of_plan(timer)
+    assert not is_made_of_plan(replace(timer, due=NOW + timedelta(seconds=1)))
+    assert not is_made_of_plan(replace(timer, id=timer_of_plan("plan-2")))
+    assert not is_made_of_plan(replace(timer, event=wake_plan(CANCEL_REQUESTED, made, NOW)))
+    told = deadline_by_columns("plan-1", ("default", "local", "plan-1", made.goal_id), NOW)
+    assert (told.id, told.type, told.plan_id) == (timer.event.id, DEADLINE_REACHED, "plan-1")
 
 
 def test_an_unreadable_timer_is_rebuilt_from_its_expectation_or_plan() -> None:

@@ -7,9 +7,10 @@ from psycopg import errors, sql
 
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.listener import PRESENT
-from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, make_features, spell
+from soorma_ai.adapters.postgres.schema import SCHEMA, STRFTIME, VERSION, body_of, make, make_features, spell
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
+from soorma_ai.kernel.sql.bodies import COLUMNS_OF_SPARSE, SPARSE
 from soorma_ai.kernel.sql.model_tables import RESERVED
 from soorma_ai.kernel.sql.schema import AGED, statements
 from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
@@ -39,6 +40,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         ),
     ),
     12: ("ALTER TABLE plan ADD COLUMN place BIGINT NOT NULL DEFAULT 0",),
+    13: (STRFTIME, *spell(statements(COLUMNS_OF_SPARSE)), *map(body_of, SPARSE)),
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.dialect import split
 from soorma_ai.adapters.postgres.full_text import make_index, word_tables
-from soorma_ai.kernel.sql.schema import STATEMENTS, VERSION, WHOLE
+from soorma_ai.kernel.sql.bodies import WHOLE
+from soorma_ai.kernel.sql.schema import STATEMENTS, VERSION
 from soorma_ai.kernel.sql.storage import FeatureSet
 
 __all__ = ["SCHEMA", "VERSION", "make", "make_features", "spell"]
@@ -31,6 +32,9 @@ _GIVEN = ("outbox", "untaken")
 _FLAGS = ("fires", "is_raw")
 # `rowid` is the order in which expectations were opened, by which all of them are gone through.
 _ORDER = "rowid BIGINT GENERATED ALWAYS AS IDENTITY UNIQUE,"
+
+STRFTIME = """CREATE OR REPLACE FUNCTION strftime(text, bigint, text) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+    AS $$ SELECT to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') $$"""
 
 # Functions that SQLite has. They say what they need to be used in an index: that nothing outside changes them.
 FUNCTIONS = (
@@ -73,6 +77,7 @@ FUNCTIONS = (
         AS $$ SELECT strpos($1, $2) $$""",
     """CREATE FUNCTION join_texts(text[]) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
         AS $$ SELECT array_to_string($1, ',') $$""",
+    STRFTIME,
     "CREATE AGGREGATE group_concat(text) (SFUNC = array_append, STYPE = text[], FINALFUNC = join_texts)",
 )
 
@@ -86,7 +91,7 @@ META = (
 def make() -> tuple[str, ...]:
     """Return the statements that make a store of this version without features, in an empty schema."""
     tables = spell([one for one in STATEMENTS if not _is_index(one)])
-    bodies = [_body(table, spelled) for table, spelled in WHOLE.items()]
+    bodies = map(body_of, WHOLE)
     indexes = spell([one for one in STATEMENTS if _is_index(one)])
     return (*FUNCTIONS, *tables, *bodies, *indexes, *META, *row_level_security.make())
 
@@ -139,8 +144,9 @@ def _column(name: str) -> str:
     return f"(($1).{name} <> 0)" if name in _FLAGS else f"($1).{name}"
 
 
-def _body(table: str, spelled: str) -> str:
-    """Return the function for a row's complete record."""
+def body_of(table: str) -> str:
+    """Return the statement that makes, or replaces, the function for a row's complete record."""
+    spelled = WHOLE[table]
     expression = spelled[spelled.index("(") + 1 : spelled.rindex(")")]
     (columns,) = (
         re.findall(r"^ {4}(\w+) [A-Z]", one, re.M) for one in STATEMENTS if one.startswith(f"CREATE TABLE {table} (")
@@ -149,6 +155,5 @@ def _body(table: str, spelled: str) -> str:
     parts = (
         part if is_text else named.sub(lambda name: _column(name.group()), part) for part, is_text in split(expression)
     )
-    return (
-        f"CREATE FUNCTION body({table}) RETURNS text STABLE PARALLEL SAFE LANGUAGE sql AS $$ SELECT {''.join(parts)} $$"
-    )
+    made = f"CREATE OR REPLACE FUNCTION body({table}) RETURNS text STABLE PARALLEL SAFE LANGUAGE sql"
+    return f"{made} AS $$ SELECT {''.join(parts)} $$"

@@ -7,7 +7,8 @@ from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from types import CoroutineType
+from typing import Any, TypeVar
 
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection, ReadConnection
@@ -101,15 +102,15 @@ class Database(database.Database):
         if writer is not None:
             await writer.close()
 
-    async def transact(
+    def transact(
         self,
         operation: Callable[[family.Connection], T],
         ended: Callable[[T, bool], None],
         acting: TenantScope,
         *,
         is_long: bool,
-    ) -> T:
-        return await self.writer.do(operation, ended, is_long=is_long)
+    ) -> "CoroutineType[Any, Any, T]":
+        return self.writer.do(operation, ended, is_long=is_long)
 
     async def read(
         self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False

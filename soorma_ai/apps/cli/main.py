@@ -46,6 +46,7 @@ _COMMANDS = {
     "keys": ("soorma_ai.features.identity.commands", "Make, list and revoke API keys."),
     "events": ("events", "Print the event log, and requests without a taker."),
     "registry": ("registry", "List, show and check registered agents and events."),
+    "mcp": ("mcp", "Confirm the tools of MCP servers."),
     "doctor": ("doctor", "Check configuration, store and agents, and suggest fixes."),
     "completion": ("completion", "Print the shell completion script."),
 }

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Literal, NotRequired, Self, TypedDict, Unpack
+from typing import Annotated, Literal, NotRequired, Self, TypedDict, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -24,7 +24,15 @@ from pydantic_core import CoreSchema, core_schema
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, copy_of_json, derived_id, is_finite, is_storable
+from soorma_ai.kernel.domain.values import (
+    UNSTORABLE,
+    JsonObject,
+    copy_of_json,
+    derived_id,
+    is_finite,
+    is_storable,
+    storable_copy,
+)
 
 # Sources of events: CLIENT of what comes from outside, SYSTEM of what the platform publishes itself.
 CLIENT = "client"
@@ -114,6 +122,12 @@ def _wire_name(attribute: str) -> str:
     return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
 
 
+class _CopiedData(Struct, frozen=True):
+    """Data of an event that nothing else holds."""
+
+    data: JsonObject
+
+
 class _EventData:
     """Annotation of an event's data: given values are copied as a whole, not checked one by one."""
 
@@ -122,6 +136,8 @@ class _EventData:
         checked = handler(source)
 
         def take(value: object, check: ValidatorFunctionWrapHandler) -> object:
+            if value.__class__ is _CopiedData:
+                return cast("_CopiedData", value).data
             copy = copy_of_json(value)
             return check(value) if copy is None else copy
 
@@ -294,9 +310,12 @@ def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelo
     type, data = fields["type"], fields["data"]
     if type in _TOPICS:
         raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
-    if not is_storable(data):
+    copied = storable_copy(data)
+    if copied is None and not is_storable(data):
         raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
     given: dict[str, object] = {**asdict(lineage), **fields, "id": fields["event_id"]}
+    if copied is not None:
+        given["data"] = _CopiedData(copied)
     del given["event_id"]
     if isinstance(reply_to := given.pop("reply_to", None), ReplyAddress):
         given |= asdict(reply_to)

@@ -112,6 +112,8 @@ class PlanRecord(PlanFacts, frozen=True):
 
     def copy(self) -> "PlanRecord":
         """Return a copy that shares no value that may be changed in place."""
+        if self.result is None:
+            return replace(self, goal_data=copy_json(self.goal_data))
         return replace(self, goal_data=copy_json(self.goal_data), result=copy_json(self.result))
 
 

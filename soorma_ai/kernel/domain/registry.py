@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Self, TypedDict, Unpack
 
 from msgspec.structs import force_setattr, replace
@@ -109,7 +110,19 @@ class EventDefinition(Frozen):
     @property
     def dataschema(self) -> str:
         """The URI of the schema, carried by a checked request."""
-        return f"soorma:{self.topic}/{self.event_name}/{self.version}"
+        return f"{_schemas_of(self.topic, self.event_name)}{self.version}"
+
+
+def _schemas_of(topic: EventTopic, event_name: str) -> str:
+    """Return the URI of an event's schemas, up to the version."""
+    return f"soorma:{topic}/{event_name}/"
+
+
+@lru_cache(maxsize=1024)
+def version_in(dataschema: str, topic: EventTopic, event_name: str) -> str | None:
+    """Return the version in the URI of an event's schema; None for any other URI."""
+    beginning = _schemas_of(topic, event_name)
+    return dataschema[len(beginning) :] if dataschema.startswith(beginning) else None
 
 
 class AgentCapability(Frozen):

@@ -6,6 +6,7 @@ Steering is not answering: the right to answer is part of the question (`rules.w
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from soorma_ai.errors import Forbidden, NotFound
@@ -159,6 +160,7 @@ def only_user(person: Person) -> str | None:
     return None if may(person, LIST_PLANS, someone) else person.user_id
 
 
+@lru_cache(maxsize=1024)
 def steers_all(person: Person) -> bool:
     """Tell whether a person has the right to steer everything in the tenant."""
     return may(person, PUBLISH_TO_PLAN, Owner(person.tenant_id))

@@ -20,11 +20,12 @@ def fold(state: PlanState, rows: Iterable[PlanRow]) -> PlanState:
     """Return the state after these changes of its plan. Values, as many as an author likes, are copied once."""
     values: dict[tuple[ValueKind, str], Json] | None = None
     for row in rows:
-        if isinstance(row, SaveValue | DropValue):
-            values = dict(state.values) if values is None else values
-            _change(values, row)
-        else:
-            state = _fold(state, row)
+        match row:
+            case SaveValue() | DropValue():
+                values = dict(state.values) if values is None else values
+                _change(values, row)
+            case _:
+                state = _fold(state, row)
     return state if values is None else replace(state, values=values)
 
 

@@ -32,22 +32,30 @@ def apply(
     db: Connection, effects: Iterable[decided.Effect], now: datetime, about: StoredEvent | None = None
 ) -> list[decided.Effect]:
     """Return the effects that changed something. `about` is the event in hand, with its place in the log."""
-    wanted = list(effects)
-    copies = sum(isinstance(effect, decided.Put) for effect in wanted)
-    return [effect for effect in wanted if _apply(db, effect, now, about, copies)]
+    wanted, copies, done = [*effects], 0, list[decided.Effect]()
+    for effect in wanted:  # loops without calls: they run at every arrival
+        match effect:
+            case decided.Put():
+                copies += 1
+            case _:
+                pass
+    for effect in wanted:
+        if _apply(db, effect, now, about, copies):
+            done += (effect,)
+    return done
 
 
 def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None, copies: int) -> bool:
-    if isinstance(effect, decided.Put):
-        assert about is not None, f"there is no event in hand for {effect}"
-        is_new = puts.put(db, about, effect, now, copies=copies)
-        if is_new and effect.timer is not None:
-            timers.schedule(db, effect.timer)
-        return is_new
-    if isinstance(effect, decided.AboutTheEvent):
-        assert about is not None, f"there is no event in hand for {effect}"
-        return _apply_about(db, effect, now, about)
     match effect:
+        case decided.Put(timer=timer):
+            assert about is not None, f"there is no event in hand for {effect}"
+            is_new = puts.put(db, about, effect, now, copies=copies)
+            if is_new and timer is not None:
+                timers.schedule(db, timer)
+            return is_new
+        case decided.KeepEarly() | decided.ForgetEarly() | decided.KeepUntaken() | decided.DropUntaken():
+            assert about is not None, f"there is no event in hand for {effect}"
+            return _apply_about(db, effect, now, about)
         case decided.Open(expectation):
             expectations.insert(db, expectation)
         case decided.Meet(expectation_id, met_by):

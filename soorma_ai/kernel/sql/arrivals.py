@@ -78,7 +78,8 @@ class _ArrivalTransaction:
     def take(self, came: StoredEvent, *, is_new: bool) -> None:
         """Apply the rules' effects of an event. One that `is_new` had no arrival before."""
         db, event = self._db, came.event
-        self._stops |= arrival.plans_to_stop([event])
+        if (stopped := arrival.plan_to_stop(event)) is not None:
+            self._stops.add(stopped)
         heard = arrival.hear(event, self._index)
         found = _find_rows(db, self._index, event, heard)
         if event.topic is EventTopic.ACTION_REQUESTS and not is_new:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits
@@ -36,6 +37,15 @@ class Codec(Generic[T]):
     def __init__(self, kind: type[T], columns: str = "") -> None:
         self._kind = kind
         self._columns = frozenset(columns.split())
+        self._without: dict[str, Codec[T]] = {}
+
+    def without(self, fields: str) -> "Codec[T]":
+        """Return the codec that leaves out these fields too, since other columns give them."""
+        if not fields:
+            return self
+        if fields not in self._without:
+            self._without[fields] = Codec(self._kind, " ".join((*self._columns, fields)))
+        return self._without[fields]
 
     def text(self, record: T) -> str:
         """Return the record without the fields of columns. Raise ValueError for a record unequal to its text read
@@ -108,6 +118,31 @@ class Codec(Generic[T]):
         return Decoder(self._row, dec_hook=_read_model)
 
 
+class PlanCodec(Codec[PlanRecord]):
+    """Codec of plans. A lineage equal to the plan's own ids and deadline is written without them, under no plan id."""
+
+    def text(self, record: PlanRecord) -> str:
+        lineage = record.lineage
+        told = lineage.plan_id, lineage.root_plan_id, lineage.goal_id, lineage.origin, lineage.deadline
+        root = record.root_plan_id
+        if told == (record.plan_id, root, record.goal_id, root, record.deadline):
+            record = replace(record, lineage=_without_ids(lineage))
+        return super().text(record)
+
+    def record(self, text: str) -> PlanRecord:
+        plan = super().record(text)
+        if plan.lineage.plan_id != "":
+            return plan
+        ids = {"plan_id": plan.plan_id, "root_plan_id": plan.root_plan_id, "goal_id": plan.goal_id}
+        lineage = replace(plan.lineage, **ids, origin=plan.root_plan_id, deadline=plan.deadline)
+        return replace(plan, lineage=lineage)
+
+
+@lru_cache(maxsize=256)
+def _without_ids(lineage: Lineage) -> Lineage:
+    return replace(lineage, plan_id="", root_plan_id=None, goal_id=None, origin=None, deadline=None)
+
+
 @cache
 def _adapter_of(kind: type[R]) -> TypeAdapter[R]:
     return TypeAdapter(kind)
@@ -170,17 +205,15 @@ def is_text_of(raw: str, value: Json) -> bool:
         return False
 
 
-PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
+PLAN = PlanCodec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
 STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")
-STEP_OF_EVENT = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id data")
 EXPECTATION = Codec(
     Expectation, "id kind agent tenant_id user_id plan_id root_plan_id event_type event_topic task_id group_id"
 )
 ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)
-JOURNAL = Codec(JournalEntry, "key plan_id")
-JOURNAL_OF_RAW = Codec(JournalEntry, "key plan_id value")
+JOURNAL = Codec(JournalEntry, "key plan_id prompt_id prompt_version prompt_hash offer_digest raw")
 SHOWING = Codec(Showing)
 CHARGE = Codec(Charge)
 LIMITS = Codec(Limits)

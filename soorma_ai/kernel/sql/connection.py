@@ -241,12 +241,14 @@ class Connection(ABC):
 
     def has_part(self, part: tuple[str, ...], at: float) -> bool:
         """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
-        written = self.parts.pop(part, None)
-        is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
-        self.parts[part] = written if is_stored and written is not None else at
+        written = self.parts.get(part)
+        if written is not None and (part[0] or at - written < PARTS_IN_USE):
+            return True
+        self.parts[part] = at
+        self.parts.move_to_end(part)
         if len(self.parts) > MOST_PARTS:
             self.parts.popitem(last=False)
-        return is_stored
+        return False
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """Reserve a free hand."""

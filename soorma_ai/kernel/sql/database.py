@@ -159,18 +159,29 @@ class StorePart:
         value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
 
-    async def publish(
+    def publish(
         self,
         operation: Callable[[Connection], T],
         now: datetime | None,
         acting: TenantScope | None = None,
         *,
         is_long: bool = False,
-    ) -> tuple[T, Arrival]:
+    ) -> "CoroutineType[Any, Any, tuple[T, Arrival]]":
         """Write as `Database.publish`."""
         note, acting = self._note, acting or self.acting
         if note is None or note.is_written:
-            return await self.database.publish(operation, now, acting, is_long=is_long)
+            return self.database.publish(operation, now, acting, is_long=is_long)
+        return self._publish_noted(operation, now, acting, note, is_long=is_long)
+
+    async def _publish_noted(
+        self,
+        operation: Callable[[Connection], T],
+        now: datetime | None,
+        acting: TenantScope,
+        note: Note,
+        *,
+        is_long: bool,
+    ) -> tuple[T, Arrival]:
         noted = partial(_write_down, operation, note.entry)
         value, arrival = await self.database.publish(noted, now, acting, is_long=is_long)
         note.is_written = _has_changed(value)

@@ -6,7 +6,7 @@ from datetime import datetime
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
-from soorma_ai.kernel.rules.arrival.endings import plan_of_timer, remake_event
+from soorma_ai.kernel.rules.arrival.endings import deadline_by_columns, plan_of_timer, remake_event
 from soorma_ai.kernel.sql.apply import close
 from soorma_ai.kernel.sql.codec import moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
@@ -16,12 +16,16 @@ from soorma_ai.kernel.sql.tables import expectations, inbox, plans, timers
 
 def fire(db: Connection, now: datetime, limit: int) -> int:
     fired = 0
-    for timer_id, guards, series, body in timers.due(db, now, limit):
+    for timer_id, guards, series, body, due in timers.due(db, now, limit):
         is_left = timers.unschedule(db, timer_id)
         if series is not None and (not is_left or timers.is_overtaken(db, guards, series, now)):
             continue
         expires = guards if series is None else None
-        event = _event(db, timer_id, expires, body, now)
+        plan_id = plan_of_timer(timer_id) if due is not None else None
+        if plan_id is not None and due is not None:
+            event = _deadline_of(db, plan_id, moment(due))
+        else:
+            event = _event(db, timer_id, expires, body, now)
         if event is None:
             continue
         if expires is None or close(db, expires, ExpectationStatus.EXPIRED, now, met_by=event.id):
@@ -33,6 +37,15 @@ def fire(db: Connection, now: datetime, limit: int) -> int:
 def next_due(db: Reader, agents: Sequence[str], after: datetime) -> datetime | None:
     due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
     return moment(min(due)) if due else None
+
+
+def _deadline_of(db: Reader, plan_id: str, due: datetime) -> EventEnvelope | None:
+    """Return the event of a plan's deadline; None without the plan. An unreadable plan is told by its columns."""
+    plan = plans.readable(db, plan_id)
+    if plan is not None:
+        return remake_event(None, plan, due)
+    columns = timers.plan_columns(db, plan_id)
+    return deadline_by_columns(plan_id, columns, due) if columns else None
 
 
 def _event(db: Connection, timer_id: str, expires: str | None, body: bytes, now: datetime) -> EventEnvelope | None:

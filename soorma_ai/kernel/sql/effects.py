@@ -23,8 +23,10 @@ from soorma_ai.kernel.sql.tables import events as log
 def commit(db: Connection, work: Work, now: datetime) -> None:
     handled = [delivery.event for delivery in (work.delivery, *work.following)]
     has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
-    if not isinstance(work.disposition, RetryAfter | Hold):
-        db.note(work.delivery.owner, HandlingEnd(tuple([event.id for event in handled])))
+    owner = work.delivery.owner
+    # An event in a line of its own is no plan's.
+    if owner != work.delivery.event.id and not isinstance(work.disposition, RetryAfter | Hold):
+        db.note(owner, HandlingEnd(tuple([event.id for event in handled])))
     batch.end(db, work.following, now)
     batch.note_in_hand(db, work.in_vain)
     for settlement in work.bill:

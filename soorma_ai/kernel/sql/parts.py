@@ -134,14 +134,13 @@ class SqlQueue(StorePart):
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
         # What an agent declares may be what others wait for, whoever they belong to.
         declares = _declares(work)
-        acting = of_delivery(work.delivery, is_house=declares)
-        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
+        acting, commit = of_delivery(work.delivery, is_house=declares), self._declare if declares else effects.commit
+        _, arrival = await self.publish(partial(commit, work=work, now=now), now, acting, is_long=is_long)
         return arrival
 
-    def _commit(self, db: Connection, work: Work, now: datetime) -> None:
+    def _declare(self, db: Connection, work: Work, now: datetime) -> None:
         effects.commit(db, work, now)
-        if _declares(work):
-            self.database.routes.forget()
+        self.database.routes.forget()
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
         while True:
@@ -163,12 +162,16 @@ class SqlRegistry(StorePart):
     agent = reading(registry.find)
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
+        if (known := self.database.known.known_events(tenant_id, now)) is not None:
+            return known
         return await self._read_known(lambda db: self.database.known.events(db, tenant_id, now), tenant_id)
 
     async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         return await self._read_known(lambda db: self.database.known.events(db, tenant_id), tenant_id)
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        if (known := self.database.routes.rows.known_definitions(tenant_id, event_name)) is not None:
+            return [*known]
         return await self._read_known(lambda db: self.database.known.definitions(db, tenant_id, event_name), tenant_id)
 
     async def _read_known(self, query: Callable[[Reader], T], tenant_id: str) -> T:
@@ -272,7 +275,13 @@ class SqlStore:
 
 
 def _declares(work: Work) -> bool:
-    return any(isinstance(effect, Declare) for effect in work.effects)
+    for effect in work.effects:  # a loop without calls: it runs at every commit
+        match effect:
+            case Declare():
+                return True
+            case _:
+                pass
+    return False
 
 
 def _tidy(db: Connection, now: datetime) -> None:

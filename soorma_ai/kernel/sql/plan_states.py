@@ -121,7 +121,8 @@ class PlanStates:
         self._era = 0
 
     def find(self, plan_id: str) -> StateInHand | None:
-        self._forget_earlier()
+        if self._era != self.era:
+            self._forget_earlier()
         found = self._kept.get(plan_id)
         if found is not None:
             self._kept.move_to_end(plan_id)
@@ -132,7 +133,8 @@ class PlanStates:
 
     def keep(self, read: StateInHand, era: int = 0) -> None:
         """Keep a state as it was read in this era, if none of a later place is there."""
-        self._forget_earlier()
+        if self._era != self.era:
+            self._forget_earlier()
         known = self._kept.get(read.state.plan.plan_id)
         is_late = known and known.place and read.place and known.place > read.place
         if era == self._era and not is_late:
@@ -147,7 +149,8 @@ class PlanStates:
 
     def apply(self, changes: PlanChanges) -> None:
         """Apply committed changes. A plan begins to be kept with its first row."""
-        self._forget_earlier()
+        if self._era != self.era:
+            self._forget_earlier()
         if changes.is_unknown or changes.era != self._era:
             self.clear()
             return
@@ -169,17 +172,19 @@ class PlanStates:
         self._bytes = 0
 
     def _forget_earlier(self) -> None:
-        if self._era != self.era:
-            self._era = self.era
-            self.clear()
+        self._era = self.era
+        self.clear()
 
     def _fold(self, plan_id: str, changes: PlanChanges) -> None:
         rows: Sequence[PlanRow] = changes.rows[plan_id]
         known, move = self._kept.get(plan_id), changes.moves.get(plan_id)
         for number, row in enumerate(rows):
-            if isinstance(row, SavePlan) and row.expected_version is None:
-                known, rows = StateInHand(PlanState(row.plan), 0), rows[number + 1 :]
-                break
+            match row:
+                case SavePlan(plan, None):
+                    known, rows = StateInHand(PlanState(plan), 0), rows[number + 1 :]
+                    break
+                case _:
+                    pass
         if known is None or (known.place and move and known.place >= move.after):
             return
         is_unmoved = move is None and (known.place is None or _are_ends(rows))

@@ -9,7 +9,9 @@ the returns of a dead letter.
 
 `rest` is a record as JSON without the fields of its row's columns, and without fields at their default; `body` is the
 whole record, made of both at every read. `step.data_at`: place of the step's data in its event, instead of here.
-`journal.is_raw`: the value is the JSON of the raw text.
+`journal.is_raw`: the value is the JSON of the raw text. `same`: flags of the values that equal another column, and are
+left out of `rest`; see `kernel.sql.bodies`. `schema_version` is part of the URI of a
+schema, of which the row has the other parts.
 
 `agent.revision` is another one after each change of its body.
 
@@ -25,9 +27,10 @@ A process beside others reads by it whether a state in its memory is still that 
 at a broker.
 """
 
+from soorma_ai.kernel.sql.bodies import EVENT, EXPECTATION, JOURNAL, PLAN, STEP
 from soorma_ai.kernel.sql.model_tables import MODEL_TABLES
 
-VERSION = 13
+VERSION = 14
 APPLICATION_ID = 0x536F6F72
 
 
@@ -43,38 +46,6 @@ def statements(script: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in script.split(";") if part.strip())
 
 
-# The whole record of each table that keeps a `rest`.
-EVENT = """body TEXT GENERATED ALWAYS AS (
-    '{"id":' || json_quote(id) || ',"type":' || json_quote(type) || ',"topic":' || json_quote(topic)
-    || ',"tenantid":' || json_quote(tenant) || ',"planid":' || json_quote(plan_id)
-    || ',"rootplanid":' || json_quote(root_plan_id) || ',' || substr(rest, 2)
-) VIRTUAL"""
-EXPECTATION = """body TEXT GENERATED ALWAYS AS (
-    '{"id":' || json_quote(id) || ',"kind":' || json_quote(kind) || ',"agent":' || json_quote(agent)
-    || ',"tenant_id":' || json_quote(tenant) || ',"plan_id":' || json_quote(plan_id)
-    || ',"root_plan_id":' || json_quote(root_plan_id) || ',"event_type":' || json_quote(event_type)
-    || ',"event_topic":' || json_quote(event_topic) || ',"task_id":' || json_quote(task_id)
-    || ',"group_id":' || json_quote(group_id) || ',"user_id":' || json_quote(user_id) || ',' || substr(rest, 2)
-) VIRTUAL"""
-PLAN = """body TEXT GENERATED ALWAYS AS (
-    '{"plan_id":' || json_quote(plan_id) || ',"agent":' || json_quote(agent) || ',"status":' || json_quote(status)
-    || ',"root_plan_id":' || json_quote(root_plan_id) || ',"goal_id":' || json_quote(goal_id)
-    || ',"version":' || version || ',"answer_key":' || json_quote(answer_key)
-    || ',"limits":' || ifnull(limits, 'null') || ',"next_call":' || ifnull(next_call, 'null')
-    || ',' || substr(rest, 2)
-) VIRTUAL"""
-STEP = """body TEXT GENERATED ALWAYS AS (
-    '{"plan_id":' || json_quote(plan_id) || ',"ordinal":' || ordinal || ',"fingerprint":' || json_quote(fingerprint)
-    || ',"join_id":' || json_quote(join_id) || ',"fires":' || iif(fires, 'true', 'false')
-    || ',"event_id":' || json_quote(event_id) || ',' || substr(rest, 2)
-) VIRTUAL"""
-JOURNAL = """body TEXT GENERATED ALWAYS AS (
-    '{"key":{"agent":' || json_quote(agent) || ',"cause_id":' || json_quote(cause_id) || ',"ordinal":' || ordinal
-    || '},"plan_id":' || json_quote(plan_id)
-    || iif(is_raw AND json_valid(rest), ',"value":' || json_extract(rest, '$.raw'), '') || ',' || substr(rest, 2)
-) VIRTUAL"""
-WHOLE = {"event": EVENT, "expectation": EXPECTATION, "plan": PLAN, "step": STEP, "journal": JOURNAL}
-
 STATEMENTS = statements(f"""
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -87,6 +58,9 @@ CREATE TABLE event (
     digest BLOB NOT NULL,
     rest TEXT NOT NULL,
     time REAL NOT NULL DEFAULT 0,
+    same INTEGER NOT NULL DEFAULT 0,
+    cause_id TEXT,
+    schema_version TEXT,
     {EVENT}
 ) STRICT;
 CREATE INDEX event_tenant ON event (tenant, seq);
@@ -146,6 +120,8 @@ CREATE TABLE expectation (
     group_id TEXT,
     root_plan_id TEXT,
     user_id TEXT NOT NULL DEFAULT '',
+    same INTEGER NOT NULL DEFAULT 0,
+    schema_version TEXT,
     {EXPECTATION}
 ) STRICT;
 CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
@@ -252,6 +228,7 @@ CREATE TABLE step (
     fires INTEGER NOT NULL DEFAULT 0,
     event_id TEXT,
     data_at TEXT,
+    same INTEGER NOT NULL DEFAULT 0,
     {STEP},
     PRIMARY KEY (plan_id, ordinal)
 ) STRICT;
@@ -327,6 +304,12 @@ CREATE TABLE journal (
     plan_id TEXT NOT NULL,
     rest TEXT NOT NULL,
     is_raw INTEGER NOT NULL DEFAULT 0,
+    same INTEGER NOT NULL DEFAULT 0,
+    prompt_id TEXT,
+    prompt_version TEXT,
+    prompt_hash TEXT,
+    offer_digest TEXT,
+    raw TEXT,
     {JOURNAL},
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;

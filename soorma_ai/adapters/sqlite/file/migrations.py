@@ -4,12 +4,15 @@ import sqlite3
 
 from soorma_ai.adapters.sqlite.file.full_text import make_index
 from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
+from soorma_ai.kernel.sql.bodies import COLUMNS_OF_SPARSE, SPARSE, WHOLE
 from soorma_ai.kernel.sql.model_tables import RESERVED
-from soorma_ai.kernel.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.kernel.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, statements, statements_of
 from soorma_ai.kernel.sql.storage import FeatureSet
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"
+# A body between two steps.
+_UNREAD = "body TEXT GENERATED ALWAYS AS (rest) VIRTUAL"
 _INBOX, *_INBOX_INDEXES = statements_of("inbox")
 
 # By the version that it starts from. A CHECK cannot be altered, so a table that gets another one is made anew. A row
@@ -201,7 +204,7 @@ STEPS: dict[int, tuple[str, ...]] = {
             UPDATE step SET event_id = json_extract(rest, '$.event_id') WHERE json_valid(rest);
             ALTER TABLE journal ADD COLUMN is_raw INTEGER NOT NULL DEFAULT 0
         """),
-        *(f"ALTER TABLE {table} ADD COLUMN {whole}" for table, whole in WHOLE.items()),
+        *(f"ALTER TABLE {table} ADD COLUMN {_UNREAD if table in SPARSE else WHOLE[table]}" for table in WHOLE),
         *statements("""
             DROP INDEX expectation_open_kind;
             DROP INDEX expectation_open_type;
@@ -247,6 +250,12 @@ STEPS: dict[int, tuple[str, ...]] = {
         ),
     ),
     12: ("ALTER TABLE plan ADD COLUMN place INTEGER NOT NULL DEFAULT 0",),
+    # A virtual column stands in no row, so that none is rewritten.
+    13: (
+        *(f"ALTER TABLE {table} DROP COLUMN body" for table in SPARSE),
+        *statements(COLUMNS_OF_SPARSE),
+        *(f"ALTER TABLE {table} ADD COLUMN {WHOLE[table]}" for table in SPARSE),
+    ),
 }
 
 

@@ -45,6 +45,7 @@ class SqliteWriter:
         self._idle: asyncio.Future[None] | None = None
         self._is_closing = False
         self._asked: deque[Job[Any]] = deque()
+        self._has_long = False  # among the asked
         self._is_due = False
         self._is_busy = False
         # After a group of one, the next operation has no others to wait for. A wait for the disk gives them their turn.
@@ -64,6 +65,7 @@ class SqliteWriter:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
         self._asked.append(Job(partial(operation, self.connection), future, ended, is_long=is_long))
+        self._has_long |= is_long
         if self._is_lone and not self._is_busy and not self._is_due:
             self._context.run(self._begin)
         else:
@@ -131,9 +133,14 @@ class SqliteWriter:
         return False
 
     def _next_group(self) -> list[Job[Any]]:
+        if not self._has_long and len(self._asked) <= GROUP:
+            group = [*self._asked]
+            self._asked.clear()
+            return group
         group = [self._asked.popleft()]
         while self._asked and len(group) < GROUP and not (group[0].is_long or self._asked[0].is_long):
             group.append(self._asked.popleft())
+        self._has_long = any(job.is_long for job in self._asked)
         return group
 
     def _leave(self, work: Callable[[], None], group: list[Job[Any]], before: int) -> None:

@@ -4,7 +4,7 @@ A store asks the registry (`hear`), looks up the event's references and their me
 decide, and applies the result. Of several events each sees the outcome of the earlier ones.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -93,7 +93,7 @@ class NamedRows(Struct, frozen=True):
 def hear(event: EventEnvelope, index: Index) -> EventTargets:
     kind = index.kind_of(event)
     takers, listeners = kind.puts(event)
-    if _is_wake_up(event):
+    if event.topic is EventTopic.PLAN_EVENTS and _is_wake_up(event):
         if event.plan_id is None or event.type == ABANDONED:
             return EventTargets(takers, listeners, expectation_id=event.subject)
         return EventTargets(takers, listeners, plan_id=event.plan_id)
@@ -106,7 +106,7 @@ def hear(event: EventEnvelope, index: Index) -> EventTargets:
 
 
 def meaning_of(event: EventEnvelope, heard: EventTargets, expected: Expectation | None) -> Meaning:
-    if _is_wake_up(event):
+    if event.topic is EventTopic.PLAN_EVENTS and _is_wake_up(event):
         if heard.plan_id is not None:
             return Meaning.WAKES_PLAN
         if expected is None or not _is_over(expected, event):
@@ -128,10 +128,11 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
         meets = (*meets, *keep(event, found.expected))
     puts, others = dict[str, Put](), list[Effect]()
     for effect in (*heard.listeners, *takers, *meets):
-        if isinstance(effect, Put):
-            puts[effect.agent] = effect
-        else:
-            others.append(effect)
+        match effect:
+            case Put(agent=agent):
+                puts[agent] = effect
+            case _:
+                others += (effect,)
     return (*others, *puts.values())
 
 
@@ -157,9 +158,9 @@ def is_of_use(heard: EventTargets, waits: Sequence[Expectation]) -> bool:
     return bool(waits) or heard.is_awaited
 
 
-def plans_to_stop(events: Iterable[EventEnvelope]) -> frozenset[str]:
-    """Return the plans ended by these events; their handlings need not continue."""
-    return frozenset(event.plan_id for event in events if event.plan_id is not None and _ends(event))
+def plan_to_stop(event: EventEnvelope) -> str | None:
+    """Return the plan ended by this event, if any; its handlings need not continue."""
+    return event.plan_id if event.source == SYSTEM and _ends(event) else None
 
 
 def ids_when_let_go(request_id: str, is_in_log: Callable[[str], bool]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from soorma_ai.errors import NotFound, VersionConflict
-from soorma_ai.kernel.domain.effects import Postpone, SavePlan, SaveTask
-from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.effects import Postpone, SavePlan, SaveTask, Schedule
+from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tasks import TaskRecord
@@ -98,6 +98,19 @@ def timer_of_plan(plan_id: str) -> str:
 def plan_of_timer(timer_id: str) -> str | None:
     """Return the plan with this timer as its deadline."""
     return timer_id.removeprefix(PLAN_DEADLINE) if timer_id.startswith(PLAN_DEADLINE) else None
+
+
+def is_made_of_plan(timer: Schedule) -> bool:
+    """Tell whether the plan's row makes the event of a timer again: it is that of the plan's deadline."""
+    is_deadline = timer.event.type == wakeups.DEADLINE_REACHED and timer.event.time == timer.due
+    return is_deadline and plan_of_timer(timer.id) == timer.event.plan_id
+
+
+def deadline_by_columns(plan_id: str, columns: tuple[str, str, str, str], due: datetime) -> EventEnvelope:
+    """Return the event of the deadline of an unreadable plan, with its tenant, user, root plan and goal."""
+    tenant_id, user_id, root_plan_id, goal_id = columns
+    lineage = Lineage(tenant_id, user_id, goal_id=goal_id, plan_id=plan_id, root_plan_id=root_plan_id)
+    return wakeups.deadline_of_plan(plan_id, goal_id, lineage, due)
 
 
 def remake_event(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:

@@ -49,6 +49,7 @@ class Index:
         self._known: defaultdict[str, list[tuple[Registration, EventRole, EventDefinition]]] = defaultdict(list)
         self._stores: dict[str, str] = {}
         self._kinds: dict[tuple[object, ...], EventKind] = {}
+        self._answering: dict[tuple[str, str], bool] = {}
         for one in registrations:
             if one.store:
                 self._stores[one.agent] = one.store
@@ -113,7 +114,14 @@ class Index:
 
     def may_answer(self, sender: str, request_type: str) -> bool:
         """Tell whether this is a taker of such requests, or another store as the sender for its own takers."""
-        return store_of_mailbox(sender) is not None or self.takes(sender, request_type)
+        key = sender, request_type
+        found = self._answering.get(key)
+        if found is None:
+            if len(self._answering) >= MOST_KINDS:
+                self._answering.clear()
+            found = store_of_mailbox(sender) is not None or self.takes(sender, request_type)
+            self._answering[key] = found
+        return found
 
     def inbox_of(self, sender: str) -> str:
         """Return the inbox of a request delivered to this agent."""

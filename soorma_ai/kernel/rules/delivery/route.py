@@ -8,6 +8,7 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.effects import AppendStep, Effect, SaveSubTask, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.domain.values import Same, identity_of
 
 ANY = "*"
 # By then the commits that a run spares are little beside what is handled in it, and whoever waits has waited enough.
@@ -32,10 +33,16 @@ def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) 
     """Return the route of an event: a named handler before one for a family of types, and that before one for any.
     `continues` marks the route for the ends of a plan's waits: such an event is owned by a plan of another goal, and no
     handler of that name starts anything with it."""
-    if owner != event.id and owner != plan_id_of(event.id, agent):
+    if owner != event.id and (owner == event.plan_id or owner != plan_id_of(event.id, agent)):
         return next((r for r in routes if r.continues), None)
-    named = {r.event_type: r for r in routes if not r.continues and r.topic == event.topic}
-    return next((named[pattern] for pattern in patterns_of(event.type) if pattern in named), None)
+    return _find_named(identity_of(routes), event.topic, event.type)
+
+
+@lru_cache(maxsize=256)
+def _find_named(same: Same[Sequence[R]], topic: EventTopic, event_type: str) -> R | None:
+    """Routes of an agent stay the same object, unchanged, as long as it works."""
+    named = {r.event_type: r for r in same() if not r.continues and r.topic == topic}
+    return next((named[pattern] for pattern in patterns_of(event_type) if pattern in named), None)
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@ gate and moves no plan."""
 
 from datetime import datetime
 
-from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, new_event
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage, new_event
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import derived_id
@@ -44,15 +44,28 @@ def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
     """CANCEL_REQUESTED, which comes once, DEADLINE_REACHED, once for each deadline (`now`), STRANDED or PHASE_ENTERED,
     once for each version."""
     version = (str(plan.version),)
-    once = {STRANDED: version, PHASE_ENTERED: version, DEADLINE_REACHED: (now.isoformat(),)}.get(type, ())
+    once = {STRANDED: version, PHASE_ENTERED: version}.get(type, ())
+    if type == DEADLINE_REACHED:
+        return deadline_of_plan(plan.plan_id, plan.goal_id, plan.lineage, now)
+    return _wake(type, plan.plan_id, plan.goal_id, plan.lineage, now, once)
+
+
+def deadline_of_plan(plan_id: str, goal_id: str, lineage: Lineage, due: datetime) -> EventEnvelope:
+    """DEADLINE_REACHED of a plan, whose row may be unreadable."""
+    return _wake(DEADLINE_REACHED, plan_id, goal_id, lineage, due, (due.isoformat(),))
+
+
+def _wake(
+    type: str, plan_id: str, goal_id: str, lineage: Lineage, now: datetime, once: tuple[str, ...]
+) -> EventEnvelope:
     return new_event(
-        plan.lineage,
-        event_id=derived_id("wake", type, plan.plan_id, *once),
+        lineage,
+        event_id=derived_id("wake", type, plan_id, *once),
         source=SYSTEM,
         topic=EventTopic.PLAN_EVENTS,
         type=type,
         data={},
         time=now,
-        causation_id=plan.goal_id,
-        subject=plan.plan_id,
+        causation_id=goal_id,
+        subject=plan_id,
     )

@@ -45,7 +45,7 @@ from soorma_ai.kernel.rules.waits.replies import check_author
 from soorma_ai.kernel.runtime.client import intake, open_requests
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session
-from soorma_ai.kernel.runtime.client.patience import within
+from soorma_ai.kernel.runtime.client.patience import TimeLimit
 from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.kernel.runtime.client.questions import find_questions, question_page
@@ -134,16 +134,16 @@ class Client(OperatorCalls):
             session_id: the conversation of the request.
             approve: True approves a request held for approval; this needs the right to approve it.
         """
-        at_most = seconds(timeout)
-        async with within(self.services.clock, at_most, f"a request of {event_type!r}"):
+        at_most, services = seconds(timeout), self.services
+        async with TimeLimit(services.clock, at_most, f"a request of {event_type!r}"):
             event, definition, expectation = await self._question(
                 event_type, data, at_most, idempotency_key, session_id
             )
-            with self.services.signals.notice_of(event.id) as answered:
+            with services.signals.notice_of(event.id) as answered:
                 async with self._changing("request", event.id) as change:
                     await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
                 is_new = idempotency_key is None
-                return await reply_within(self.services, expectation, answered, at_most, is_new=is_new)
+                return await reply_within(services, expectation, answered, at_most, is_new=is_new)
 
     @REQUESTS.local(Act.BEGIN)
     async def ask(
@@ -158,7 +158,8 @@ class Client(OperatorCalls):
     ) -> str:
         """Ask an agent as `request` does, without waiting; return the request's id. `reply` waits for its reply, for as
         long as `timeout` from now. Raise Held as `request` does."""
-        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
+        at_most = seconds(timeout)
+        event, definition, expectation = await self._question(event_type, data, at_most, idempotency_key, session_id)
         async with self._changing("ask", event.id) as change:
             await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
         return event.id
@@ -169,7 +170,7 @@ class Client(OperatorCalls):
         DeadlineExceeded."""
         must_be_outside()
         at_most = seconds(timeout)
-        async with within(self.services.clock, at_most, f"the reply to {request_id}"):
+        async with TimeLimit(self.services.clock, at_most, f"the reply to {request_id}"):
             expectation = await open_requests.own_request(
                 self.services.store, self.person, request_id, REQUESTS["reply"]
             )
@@ -239,7 +240,7 @@ class Client(OperatorCalls):
             return EventDefinition(event_name=event_type, topic=topic)
         if plan_id is not None:
             raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
-        return await intake.request_taken(self.services, self.person.tenant_id, event_type)
+        return await intake.request_taken(self.services, self.person.tenant_id, event_type, self._now())
 
     @QUESTIONS("GET /waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
@@ -392,12 +393,13 @@ class Client(OperatorCalls):
         return await reading.own_plan(self.services, self.person, plan_id, right)
 
     async def _question(
-        self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None
+        self, event_type: str, data: Data, at_most: float, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
-        definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
-        event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        now = self._now()
+        definition = await intake.request_taken(self.services, self.person.tenant_id, event_type, now)
+        event_id, until_then = self.event_id(event_type, key), timedelta(seconds=at_most)
         given = await intake.check_data(self.person.tenant_id, definition, data)
-        lineage, now = await self._lineage(session), self._now()
+        lineage = await self._lineage(session)
         event = self._mark(intake.request_of(definition, given, event_id, lineage, now, None))
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 

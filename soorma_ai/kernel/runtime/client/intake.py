@@ -156,10 +156,10 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
     return next(event for event in fitting if event.agent == meant)
 
 
-async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:
+async def request_taken(services: Services, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
     """Return the definition of a request with a taker. Raise NotFound."""
     registry = services.store.registry
-    definition = await request_type(registry, tenant_id, event_type, services.clock.now())
+    definition = await request_type(registry, tenant_id, event_type, now)
     if definition is None:
         taken = (one.definition for one in await registry.all_events(tenant_id) if one.role in TAKEN)
         names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}

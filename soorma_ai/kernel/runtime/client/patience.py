@@ -1,9 +1,8 @@
 """Bounds of a client's calls: the timeout, and in tests the patience with an unavailable model."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from time import monotonic
+from types import TracebackType
 
 from soorma_ai.errors import DeadlineExceeded, ModelUnavailable
 from soorma_ai.kernel.domain.plans import PlanRecord
@@ -62,24 +61,34 @@ class PatientCall:
         return [one.plan_id for one in found]
 
 
-@asynccontextmanager
-async def within(clock: Clock, seconds: float | None, subject: str) -> AsyncGenerator[None]:
+class TimeLimit:
     """End the block after these seconds; None: never. Raise DeadlineExceeded then."""
-    if seconds is None:
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    limit = asyncio.timeout(None)
-    forget = clock.call_later(seconds + GRACE, lambda: limit.reschedule(loop.time()))
-    try:
-        async with limit:
-            yield
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        raise DeadlineExceeded(
-            f"the store did not answer within {seconds:g} s, which {subject} may take: look whether its database is "
-            "there; the same idempotency_key finds what was taken"
-        ) from error
-    finally:
-        forget()
+
+    def __init__(self, clock: Clock, seconds: float | None, subject: str) -> None:
+        self._clock, self._seconds, self._subject = clock, seconds, subject
+
+    async def __aenter__(self) -> None:
+        if self._seconds is None:
+            return
+        self._limit, loop = asyncio.timeout(None), asyncio.get_running_loop()
+        await self._limit.__aenter__()
+        self._forget = self._clock.call_later(self._seconds + GRACE, lambda: self._limit.reschedule(loop.time()))
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._seconds is None:
+            return
+        self._forget()
+        try:
+            await self._limit.__aexit__(kind, error, trace)
+        except TimeoutError as ended:
+            raise self._too_late(self._seconds) from ended
+        if isinstance(error, TimeoutError) and self._limit.expired():
+            raise self._too_late(self._seconds) from error
+
+    def _too_late(self, seconds: float) -> DeadlineExceeded:
+        return DeadlineExceeded(
+            f"the store did not answer within {seconds:g} s, which {self._subject} may take: look whether its database "
+            "is there; the same idempotency_key finds what was taken"
+        )

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.kernel.rules.plans.waiting import describe_state
-from soorma_ai.kernel.runtime.client.patience import PatientCall, within
+from soorma_ai.kernel.runtime.client.patience import PatientCall, TimeLimit
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of
 from soorma_ai.kernel.runtime.views.plans import blocked_of, untaken_of_tree
@@ -72,7 +72,7 @@ class PlanHandle:
         clock = self._services.clock
         at_most = None if timeout is None else seconds(timeout)
         until_when = None if at_most is None else clock.monotonic() + at_most
-        async with within(clock, at_most, f"the result of plan {self.plan_id}"):
+        async with TimeLimit(clock, at_most, f"the result of plan {self.plan_id}"):
             return read_as(f"the result of plan {self.plan_id}", as_, await self._result(until_when, timeout))
 
     async def _result(self, until_when: float | None, timeout: float | timedelta | None) -> Json:
@@ -111,7 +111,7 @@ class PlanHandle:
         clock = self._services.clock
         at_most = None if timeout is None else seconds(timeout)
         until_when = None if at_most is None else clock.monotonic() + at_most
-        async with within(clock, at_most, f"the next question of plan {self.plan_id}"):
+        async with TimeLimit(clock, at_most, f"the next question of plan {self.plan_id}"):
             return await self._next_wait(until_when, timeout)
 
     async def _next_wait(self, until_when: float | None, timeout: float | timedelta | None) -> Wait | None:

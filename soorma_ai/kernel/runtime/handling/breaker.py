@@ -45,7 +45,14 @@ def hand_back(handling: Handling) -> None:
 
 
 def _published(recorded: Iterable[Effect]) -> list[EventEnvelope]:
-    return [effect.event for effect in recorded if isinstance(effect, Publish)]
+    events = list[EventEnvelope]()
+    for effect in recorded:  # loops without calls: they run in every handling
+        match effect:
+            case Publish(event):
+                events += (event,)
+            case _:
+                pass
+    return events
 
 
 def _means_of(handling: Handling) -> Means:
@@ -78,9 +85,12 @@ async def _limits_of(handling: Handling, origin: str | None = None) -> Limits:
 def _stamp(
     handling: Handling, recorded: Iterable[Effect], stamped: Sequence[EventEnvelope], more: Sequence[Effect] = ()
 ) -> None:
-    effects, at = list(recorded), 0
-    for place, effect in enumerate(effects):
-        if isinstance(effect, Publish):
-            effects[place] = Publish(stamped[at], effect.is_cleared)
-            at += 1
+    effects, at = list[Effect](), 0
+    for effect in recorded:
+        match effect:
+            case Publish(is_cleared=is_cleared):
+                effects += (Publish(stamped[at], is_cleared),)
+                at += 1
+            case _:
+                effects += (effect,)
     handling.rewrite((*effects, *more))

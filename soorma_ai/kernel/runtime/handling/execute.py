@@ -66,9 +66,11 @@ async def validate(handling: Handling) -> None:
         return
     await keep_within(handling)
     for effect in handling.recorded:
-        if not isinstance(effect, Publish) or effect.event.topic is not EventTopic.ACTION_REQUESTS:
-            continue
-        event = effect.event
+        match effect:
+            case Publish(event) if event.topic is EventTopic.ACTION_REQUESTS:
+                pass
+            case _:
+                continue
         definition = await handling.request_type(event.type)
         if definition is None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))

@@ -87,7 +87,9 @@ class HandlerTask:
         assert self.task is not None
         self.task.delivery = delivery
         self._steps = _Steps(handler)
-        self.due = self._clock.monotonic() + self._limit.total_seconds()
+        # The first handler runs as soon as the handling has begun.
+        now = self.begun if delivery is self.delivery else self._clock.monotonic()
+        self.due = now + self._limit.total_seconds()
         try:
             await self._steps
         except asyncio.CancelledError as error:

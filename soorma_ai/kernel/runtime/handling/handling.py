@@ -73,27 +73,25 @@ class Handling:
     is the present one. Some behind them, `in_vain`, were handled too, and will be again."""
 
     def __init__(self, delivery: Delivery, services: Services, bill: Charges) -> None:
-        self.delivery, self.event, self.agent = delivery, delivery.event, delivery.agent
+        self.delivery, self.event, self.agent, self.bill = delivery, delivery.event, delivery.agent, bill
         self.deliveries: tuple[Delivery, ...] = (delivery,)
         self.in_vain: tuple[Delivery, ...] = ()
-        self.is_put_off = False
-        self.services = services = replace(services, store=services.store.within(delivery.event.tenant_id))
-        self.bill = bill
+        self.is_put_off = self._touched = False
+        if (store := services.store.within(delivery.event.tenant_id)) is not services.store:
+            services = replace(services, store=store)
+        self.services = services
         self._request_types: dict[str, EventDefinition | None] = {}
-        self._begun_under = delivery.started
+        self._begun_under, self._calls = delivery.started, 0
         self._closed_with: Changes | None = None
         self.taken_up: str | None = None
-        self.tries = Tries()
-        self._recorded = RecordedEffects()
+        self.tries, self._recorded = Tries(), RecordedEffects()
         self._ordinals = count(self.delivery.redriven * ORDINALS_APART)
-        self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
         self.asking = asyncio.Lock()
         # The plan as it is stored, and with all that is recorded.
         self._stored: PlanState | None = None
         self._state: PlanState | None = None
         self._unfolded: list[Effect] = []  # recorded since the last read of the state
-        self._touched = False
         self._values: PlanValues | None = None
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
@@ -257,12 +255,13 @@ class Handling:
         self.must_be_open()
         is_remote = self.services.is_remote
         for effect in effects:
-            if isinstance(effect, SaveValue | DropValue):
-                self.values.apply(effect)
-                continue
-            self._recorded.add(effect, is_remote=is_remote)
-            if self._state is not None:
-                self._unfolded.append(effect)
+            match effect:
+                case SaveValue() | DropValue():
+                    self.values.apply(effect)
+                case _:
+                    self._recorded.add(effect, is_remote=is_remote)
+                    if self._state is not None:
+                        self._unfolded += (effect,)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Replace the recorded effects of this delivery; the context has ended."""
@@ -354,7 +353,8 @@ class Handling:
     @property
     def in_flight(self) -> int:
         """Number of things that are open at once; a join is none beside its branches."""
-        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in self.open_now)
+        kinds = [expectation.kind for expectation in self.state.open.values()]
+        return len(kinds) - kinds.count(ExpectationKind.JOIN)
 
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""

@@ -57,7 +57,7 @@ class Consumer:
     ) -> None:
         self.agent = agent
         self.in_hand: dict[ShieldedTask[None], HandlerTask] = {}
-        self._routes = routes
+        self._routes = tuple(routes)
         self._services = services
         self._most = max_in_flight
         self._limit = limit

@@ -87,11 +87,11 @@ def tell(signals: Signals, arrival: Arrival) -> None:
         if stray.reason != "handed_over":
             _report(stray)
     signals.wake_agents(arrival.agents)
-    if any(store_of_mailbox(name) is not None for name in arrival.agents):
+    if arrival.agents and any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()
     signals.hand_replies(arrival.replies)
     signals.signal(arrival.answered)
-    if any(stray.reason in ("untaken", "handed_over") for stray in arrival.strays):
+    if arrival.strays and any(stray.reason in ("untaken", "handed_over") for stray in arrival.strays):
         # Each has a timer, or a gate that has one.
         signals.timers.set()
 

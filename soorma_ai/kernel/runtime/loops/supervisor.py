@@ -179,9 +179,9 @@ class Supervisor:
         if self._services.is_remote:  # the process of the store tells
             return
         # The rules for what arrives are the store's, and loaded with it.
-        from soorma_ai.kernel.rules.arrival.arrival import plans_to_stop
+        from soorma_ai.kernel.rules.arrival.arrival import plan_to_stop
 
-        first = [one for one in self._in_hand() if one.fence == 1 and not plans_to_stop([one.event])]
+        first = [one for one in self._in_hand() if one.fence == 1 and plan_to_stop(one.event) is None]
         for plan_id in {plan_id for one in first for plan_id in (one.owner, one.event.plan_id) if plan_id}:
             await self._interrupt_plan(plan_id, first)
 

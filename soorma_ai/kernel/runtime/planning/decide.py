@@ -101,12 +101,13 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
 
 def situation_now(handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None) -> Situation:
     """Return the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
-    marked = handling.state.marks
+    state = handling.state
+    marked = state.marks
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
     return Situation(
-        plan=handling.plan,
+        plan=state.plan,
         offer=offer,
-        spent=handling.state.spent,
+        spent=state.spent,
         now=handling.services.clock.now(),
         in_flight=handling.in_flight,
         repeats=marked[mark].count if mark in marked else 0,
@@ -212,7 +213,7 @@ class _DecisionSubject(Struct, frozen=True):
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
         prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
-        refers = self.occasion.texts.has_outlines
+        refers = bool(inputs.values["refers"])
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
             prompt,
@@ -246,10 +247,11 @@ class _DecisionSubject(Struct, frozen=True):
             must_not_look_again(view.lookups)
             return ExtendedInquiry(self.inquire(await self._look_up(lookup, view)))
         said = parse_decision(value, fault, self.offer.choices)
-        must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
+        plan = self.handling.plan
+        must_be_possible_at_once(said, plan.limits.max_parallel)
         numbers = steps_referred_to(said)
         resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
-        tenant_id = self.handling.plan.lineage.tenant_id
+        tenant_id = plan.lineage.tenant_id
         decision = await run_in_slices(tenant_id, prepare_decision(resolved, self.offer))
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))

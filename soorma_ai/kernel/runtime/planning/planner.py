@@ -113,12 +113,7 @@ class PlanningEngine:
         self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
     ) -> AcceptedDecision:
         """Let the model decide about the present plan. Raises PlanParked without an agent to ask, else as `decide`."""
-        settings = self._author.settings
-        offer = await offer_now(handling, settings)
-        if offer.is_empty:
-            handling.apply(park(handling.plan, handling.moment()))
-            raise PlanParked
-        return await decide(handling, settings, offer, StepQuestion(trigger, custom, acts_at_once))
+        return await _decide(handling, self._author.settings, StepQuestion(trigger, custom, acts_at_once))
 
     async def judge(
         self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool
@@ -136,11 +131,7 @@ class PlanningEngine:
         return judge(decision, situation)
 
     async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
-        # An event of another owner finds a plan that may be waiting for something else.
-        moment = handling.moment()
-        going = move(handling.plan, StatusTrigger.GO, moment.now)
-        open_now, terms = handling.open_now, self._author.settings.terms
-        handling.apply(carry_out(going, judged, trigger, open_now, moment, terms))
+        _carry_out(handling, judged, trigger, self._author.settings)
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await recall_session(handling, self._author.settings.earlier_plans)
@@ -175,16 +166,16 @@ class PlanningEngine:
 
     async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
         """Continue without a handler: by the plan's state machine, else by the model's decision."""
-        machine = MachineInHand(handling)
+        machine, settings = MachineInHand(handling), self._author.settings
         if machine.states:
             await machine.advance()
-        elif self._author.settings.reasoner is not None:
+        elif settings.reasoner is not None:
             try:
-                custom = await self._author.ask_custom_context(handling)
-                judged = await self.decide(handling, trigger, custom, acts_at_once=True)
+                question = StepQuestion(trigger, await self._author.ask_custom_context(handling), acts_at_once=True)
+                judged = await _decide(handling, settings, question)
             except PlanParked:
                 return
-            await self.carry_out(handling, judged, trigger)
+            _carry_out(handling, judged, trigger, settings)
             return
         await self._must_go_on(handling)
 
@@ -195,3 +186,18 @@ class PlanningEngine:
         has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())
         asked = [event.type for event in published if event.topic is EventTopic.ACTION_REQUESTS]
         must_go_on(handling.plan, open_now, has_more=has_more, asked=asked)
+
+
+async def _decide(handling: Handling, settings: PlannerSettings, question: StepQuestion) -> AcceptedDecision:
+    offer = await offer_now(handling, settings)
+    if offer.is_empty:
+        handling.apply(park(handling.plan, handling.moment()))
+        raise PlanParked
+    return await decide(handling, settings, offer, question)
+
+
+def _carry_out(handling: Handling, judged: AcceptedDecision, trigger: Trigger, settings: PlannerSettings) -> None:
+    # An event of another owner finds a plan that may be waiting for something else.
+    moment = handling.moment()
+    going = move(handling.plan, StatusTrigger.GO, moment.now)
+    handling.apply(carry_out(going, judged, trigger, handling.open_now, moment, settings.terms))

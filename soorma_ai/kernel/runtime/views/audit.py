@@ -1,7 +1,7 @@
 """Audit log. A change made with a token is recorded in the transaction that makes it."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,16 +33,31 @@ class AuditedChange(Struct, frozen=True):
             self.note.entry = replace(self.note.entry, outcome=outcome, for_user=for_user)
 
 
-@asynccontextmanager
-async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[AuditedChange]:
+class _UnrecordedChange(Struct, frozen=True):
+    """Change by code of this process."""
+
+    change: AuditedChange
+
+    async def __aenter__(self) -> AuditedChange:
+        return self.change
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+def changing(
+    services: Services, caller: Caller | None, call: str, what: str
+) -> AbstractAsyncContextManager[AuditedChange]:
     """Record the author of this change, and its outcome; `caller` None is code of this process, and is not recorded.
 
     The row is in the transaction of the change: there is neither without the other. Without a change, as for a refused
     call, and after a later failure, it is a transaction of its own.
     """
-    if caller is None:
-        yield AuditedChange(services)
-        return
+    return _UnrecordedChange(AuditedChange(services)) if caller is None else _recording(services, caller, call, what)
+
+
+@asynccontextmanager
+async def _recording(services: Services, caller: Caller, call: str, what: str) -> AsyncGenerator[AuditedChange]:
     person, now = caller.person, services.clock.now()
     what = clip(what, LONGEST_NAME)
     note = Note(AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, DONE))

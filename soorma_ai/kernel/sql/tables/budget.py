@@ -14,8 +14,9 @@ from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, JOURNAL_OF_RAW, LIMITS, SHOWING, add_row, epoch, is_text_of
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.rests import journal_columns
 
 # Columns of a plan with a next call to hold, by the place of its id.
 NEXT_CALL = """
@@ -69,7 +70,10 @@ def read_spent(db: Reader, root_plan_id: str) -> Spent:
 def read_amounts(row: Sequence[Any]) -> Spent:
     """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
     actions, calls, tokens, usd, unpriced, held_calls, held_tokens, held_usd = row
-    reserved = Reserved(max(0, held_calls), max(0, held_tokens), round(max(0, held_usd), 9))
+    if held_calls > 0 or held_tokens > 0 or held_usd > 0:
+        reserved = Reserved(max(0, held_calls), max(0, held_tokens), round(max(0, held_usd), 9))
+    else:
+        reserved = Reserved()
     if unpriced:
         return Spent(actions, calls, tokens, None, usd, reserved)
     return Spent(actions, calls, tokens, usd, reserved=reserved)
@@ -243,7 +247,8 @@ def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showi
     row = db.execute(
         "SELECT shown.body FROM journal JOIN shown "
         "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "
-        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.rest, '$.prompt_id') = ? "
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? "
+        "AND coalesce(journal.prompt_id, json_extract(journal.rest, '$.prompt_id')) = ? "
         "ORDER BY journal.seq DESC LIMIT 1",
         (plan_id, cause_id, prompt_id),
     ).fetchone()
@@ -260,7 +265,7 @@ def requests_used(db: Reader, tenant_id: str) -> tuple[str, ...]:
 
 
 def _write_entry(db: Reader, entry: JournalEntry) -> None:
-    key, is_raw = entry.key, is_text_of(entry.raw, entry.value)
+    key, (rest, is_raw, same) = entry.key, journal_columns(entry)
     done = add_row(
         db,
         "journal",
@@ -269,8 +274,14 @@ def _write_entry(db: Reader, entry: JournalEntry) -> None:
         cause_id=key.cause_id,
         ordinal=key.ordinal,
         plan_id=entry.plan_id,
-        rest=(JOURNAL_OF_RAW if is_raw else JOURNAL).text(entry),
-        is_raw=int(is_raw),
+        rest=rest,
+        is_raw=is_raw,
+        same=same,
+        prompt_id=entry.prompt_id,
+        prompt_version=entry.prompt_version,
+        prompt_hash=entry.prompt_hash,
+        offer_digest=entry.offer_digest,
+        raw=entry.raw,
     )
     if done.rowcount == 0:
         raise VersionConflict(

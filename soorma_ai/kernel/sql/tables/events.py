@@ -18,6 +18,7 @@ from soorma_ai.kernel.ports import EventPage, StoredEvent
 from soorma_ai.kernel.ports.conditions import LogConditions
 from soorma_ai.kernel.sql.codec import add_row, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.rests import event_columns
 
 _LOG = logging.getLogger("soorma_ai.store")
 
@@ -29,9 +30,6 @@ MOST_LOOKED_AT = 5_000
 USER = f"""CASE
     WHEN json_valid(event.rest) THEN coalesce(json_extract(event.rest, '$.userid'), '{Lineage().user_id}')
 END"""
-
-# Fields that a row has as columns.
-_COLUMNS = frozenset({"id", "type", "topic", "tenant_id", "plan_id", "root_plan_id"})
 
 
 def publish(db: Connection, event: EventEnvelope) -> bool:
@@ -64,11 +62,6 @@ def record(db: Reader, event: EventEnvelope) -> tuple[int, EventEnvelope]:
         return place, event
     _LOG.warning("event id used twice with different content", extra={"event_id": event.id, "event_type": event.type})
     return place, _event(db, place)
-
-
-def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
-    """Return an event in its stored form: without defaults, and without the fields of its row's columns."""
-    return event.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True, exclude=set(columns))
 
 
 def event_by_id(db: Reader, event_id: str) -> EventEnvelope | None:
@@ -318,6 +311,7 @@ def _body(db: Reader, seq: int) -> bytes:
 
 def _insert(db: Reader, event: EventEnvelope) -> int | None:
     """Return its place in the log; None where there is an event of its id."""
+    rest, time, same, cause_id, version = event_columns(event)
     done = add_row(
         db,
         "event",
@@ -329,8 +323,11 @@ def _insert(db: Reader, event: EventEnvelope) -> int | None:
         plan_id=event.plan_id,
         root_plan_id=event.root_plan_id,
         digest=_digest(event),
-        rest=text_of(event, _COLUMNS),
-        time=epoch(event.time),
+        rest=rest,
+        time=time,
+        same=same,
+        cause_id=cause_id,
+        schema_version=version,
     ).fetchall()
     return done[0][0] if done else None
 

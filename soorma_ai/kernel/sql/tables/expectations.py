@@ -19,6 +19,7 @@ from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival.matching import names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, Codec, add_row, behind, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.rests import expectation_columns
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
 # CROSS: the event is looked up first, and not all that the agent ever got.
@@ -234,7 +235,7 @@ def insert(db: Connection, expectation: Expectation) -> None:
 
 def open_first(db: Connection, expectation: Expectation) -> bool:
     """Return False where there is one of its id, which stands."""
-    rest = EXPECTATION.text(expectation)
+    rest, opened_at, same, version = expectation_columns(expectation)
     done = add_row(
         db,
         "expectation",
@@ -246,7 +247,7 @@ def open_first(db: Connection, expectation: Expectation) -> bool:
         plan_id=expectation.plan_id,
         event_type=expectation.event_type,
         event_topic=str(expectation.event_topic),
-        opened_at=epoch(expectation.opened_at),
+        opened_at=opened_at,
         status=str(expectation.status),
         closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
         met_by=expectation.met_by,
@@ -256,23 +257,24 @@ def open_first(db: Connection, expectation: Expectation) -> bool:
         group_id=expectation.group_id,
         root_plan_id=expectation.root_plan_id,
         user_id=expectation.user_id,
+        same=same,
+        schema_version=version,
     )
     if done.rowcount == 0:
         return False
     db.opened[expectation.id] = expectation.event_topic
     _note(db, expectation, len(rest))
     _insert_roles(db, expectation)
-    for event_type, key in names_of(expectation):
-        add_row(
-            db,
-            "wait_key",
-            "ON CONFLICT DO NOTHING",
-            tenant=expectation.tenant_id,
-            event_type=event_type,
-            key=key,
-            expectation_id=expectation.id,
-        )
+    _insert_keys(db, expectation)
     return True
+
+
+def _insert_keys(db: Reader, expectation: Expectation) -> None:
+    """Insert the names by which an outside event finds a wait."""
+    tenant_id, expectation_id = expectation.tenant_id, expectation.id
+    for event_type, key in names_of(expectation):
+        row = {"tenant": tenant_id, "event_type": event_type, "key": key, "expectation_id": expectation_id}
+        add_row(db, "wait_key", "ON CONFLICT DO NOTHING", **row)
 
 
 def _insert_roles(db: Reader, expectation: Expectation) -> None:
@@ -302,8 +304,9 @@ def move(db: Connection, expectation_id: str, deadline: datetime | None) -> None
 
 def change(db: Connection, expectation: Expectation) -> None:
     """Write an open one anew; its columns stay."""
-    text = EXPECTATION.text(expectation)
-    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation.id))
+    text, _, same, version = expectation_columns(expectation)
+    values = (text, same, version, expectation.id)
+    db.execute("UPDATE expectation SET rest = ?, same = ?, schema_version = ? WHERE id = ?", values)
     if expectation.status is ExpectationStatus.OPEN:
         _note(db, expectation, len(text))
     elif expectation.plan_id is not None:

@@ -26,7 +26,6 @@ from soorma_ai.kernel.sql.codec import (
     LIMITS,
     PLAN,
     STEP,
-    STEP_OF_EVENT,
     add_row,
     add_rows,
     member,
@@ -34,6 +33,7 @@ from soorma_ai.kernel.sql.codec import (
 )
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.plan_states import PlanPlace, StateInHand, oldest_first
+from soorma_ai.kernel.sql.rests import step_flags
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
 # Bytes up to which a step stands whole in its row.
@@ -91,7 +91,7 @@ _STEP = """
         ) || '}'
     END
 """
-_STEP_COLUMNS = ("plan_id", "ordinal", "fingerprint", "rest", "join_id", "fires", "event_id", "data_at")
+_STEP_COLUMNS = ("plan_id", "ordinal", "fingerprint", "rest", "join_id", "fires", "event_id", "data_at", "same")
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -217,14 +217,16 @@ def append(db: Connection, steps: Sequence[Step], at_hand: Mapping[str, EventEnv
 
 def _row_of(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> tuple[object, ...]:
     """Return `_STEP_COLUMNS`, and note the step."""
-    rest, data_at = STEP.text(step), None
-    db.note(step.plan_id, AppendStep(replace(step, data=copy_json(step.data))), len(rest))
+    same, left_out = step_flags(step)
+    rest, data_at = STEP.without(left_out).text(step), None
+    own = step if step.data is None else replace(step, data=copy_json(step.data))
+    db.note(step.plan_id, AppendStep(own), len(rest))
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
     if data_at is not None:
-        rest = STEP_OF_EVENT.text(step)
+        rest = STEP.without(f"data {left_out}").text(step)
     mark, event_id, fires = step.fingerprint, step.event_id, int(step.fires)
-    return step.plan_id, step.ordinal, mark, rest, step.join_id, fires, event_id, data_at
+    return step.plan_id, step.ordinal, mark, rest, step.join_id, fires, event_id, data_at, same
 
 
 def _place_of(data: Json, of_event: JsonObject) -> str | None:

@@ -46,6 +46,12 @@ class RegistryRows:
     def forget(self) -> None:
         self._agents, self._definitions = {}, {}
 
+    def known_agents(self, tenant_id: str) -> _Agents | None:
+        return self._agents.get(tenant_id)
+
+    def known_definitions(self, tenant_id: str, event_name: str) -> tuple[EventDefinition, ...] | None:
+        return self._definitions.get((tenant_id, event_name))
+
     def agents(self, db: Reader, tenant_id: str) -> _Agents:
         found = self._agents.get(tenant_id)
         if found is None:
@@ -108,14 +114,20 @@ class EventCache:
         self._last: dict[tuple[str, bool], _EventList] = {}
         self._epoch = 0
 
+    def known_events(self, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...] | None:
+        """Return `events` without a read; None where it needs one."""
+        last = self._last.get((tenant_id, live_at is not None))
+        if last is None or last.rows is not self._routes.rows.known_agents(tenant_id):
+            return None
+        return last.events if live_at is None or last.since <= live_at < last.until else None
+
     def events(self, db: Reader, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...]:
         """Return known events; with `live_at`, only those of agents that live then."""
         if not self._keeps:
             return tuple(all_events(db, tenant_id, live_at))
         rows, at = self._routes.rows.agents(db, tenant_id), (tenant_id, live_at is not None)
-        last = self._last.get(at)
-        if last is not None and last.rows is rows and (live_at is None or last.since <= live_at < last.until):
-            return last.events
+        if (known := self.known_events(tenant_id, live_at)) is not None:
+            return known
         found = self._find(db, tenant_id, rows, live_at)
         if db.is_settled:
             _keep(self._last, at, _EventList(rows, *_bounds(rows, live_at), found), 2 * MOST_KEPT)

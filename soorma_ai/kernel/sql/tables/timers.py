@@ -7,9 +7,11 @@ from datetime import datetime
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.rules.arrival.endings import is_made_of_plan
 from soorma_ai.kernel.sql.codec import FAR_AWAY, behind, epoch
 from soorma_ai.kernel.sql.connection import Reader
-from soorma_ai.kernel.sql.tables import events as log
+from soorma_ai.kernel.sql.rests import text_of
 from soorma_ai.kernel.sql.tables import expectations
 
 
@@ -24,10 +26,12 @@ def schedule(db: Reader, timer: Schedule) -> None:
             )
         if status is not ExpectationStatus.OPEN:
             return
+    # The tenant is named for row-level security.
+    body = compact({"tenantid": timer.event.tenant_id}) if is_made_of_plan(timer) else text_of(timer.event)
     db.execute(
         "INSERT INTO timer (id, due, guards, body, series) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "due = excluded.due, guards = excluded.guards, body = excluded.body, series = excluded.series",
-        (timer.id, epoch(timer.due), timer.guards, log.text_of(timer.event), timer.series),
+        (timer.id, epoch(timer.due), timer.guards, body, timer.series),
     )
 
 
@@ -56,10 +60,20 @@ def put_off(db: Reader, guards: str, before: datetime, later: datetime | None) -
     )
 
 
-def due(db: Reader, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:
-    """Return id, guard, series and event of the due ones, in that order."""
-    query = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
+def due(db: Reader, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes, float | None]]:
+    """Return id, guard, series and event of the due ones, in that order; the moment of a timer whose event a plan's row
+    makes."""
+    query = (
+        "SELECT id, guards, series, CAST(body AS BLOB), CASE WHEN substr(body, 1, 11) = '{\"tenantid\"' THEN due END "
+        "FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
+    )
     return db.execute(query, (epoch(now), limit)).fetchall()
+
+
+def plan_columns(db: Reader, plan_id: str) -> tuple[str, str, str, str] | None:
+    """Return tenant, user, root plan and goal by the columns, also of a damaged row."""
+    query = "SELECT tenant, user_id, root_plan_id, goal_id FROM plan WHERE plan_id = ?"
+    return db.execute(query, (plan_id,)).fetchone()
 
 
 def is_overtaken(db: Reader, guards: str | None, series: str, now: datetime) -> bool:

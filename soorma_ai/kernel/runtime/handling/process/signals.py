@@ -3,8 +3,8 @@ rows."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -76,19 +76,9 @@ class Signals:
         if self._broken is not None:
             raise self._broken.with_traceback(None)
 
-    @contextmanager
-    def notice_of(self, *keys: str) -> Generator[Signal]:
+    def notice_of(self, *keys: str) -> AbstractContextManager[Signal]:
         """An event that is set when one of these has happened."""
-        waiter = Signal()
-        for key in keys:
-            self._awaited[key].add(waiter)
-        try:
-            yield waiter
-        finally:
-            for key in keys:
-                self._awaited[key].discard(waiter)
-                if not self._awaited[key]:
-                    del self._awaited[key]
+        return _Notice(self._awaited, keys)
 
     def watch(self) -> asyncio.Event:
         """An event that is set after every commit, until `unwatch`."""
@@ -98,6 +88,26 @@ class Signals:
 
     def unwatch(self, watcher: asyncio.Event) -> None:
         self._watchers.discard(watcher)
+
+
+class _Notice:
+    """Registration of a signal under these keys, for a block."""
+
+    def __init__(self, awaited: defaultdict[str, set[Signal]], keys: tuple[str, ...]) -> None:
+        self._awaited, self._keys = awaited, keys
+        self._waiter = Signal()
+
+    def __enter__(self) -> Signal:
+        for key in self._keys:
+            self._awaited[key].add(self._waiter)
+        return self._waiter
+
+    def __exit__(self, *_: object) -> None:
+        for key in self._keys:
+            waiters = self._awaited[key]
+            waiters.discard(self._waiter)
+            if not waiters:
+                del self._awaited[key]
 
 
 def deliveries_of(agent: str) -> str:
