@@ -27,6 +27,9 @@ def write_down(call: str) -> None:
         calls.write(f"{call}\n")
 
 
+write_down("start")
+
+
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 async def balance(account: str) -> dict[str, int]:
     """Tells the balance of an account."""

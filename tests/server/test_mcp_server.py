@@ -30,7 +30,12 @@ async def confirm(folder: Path) -> None:
 
 def calls(folder: Path) -> list[str]:
     path = folder / "calls"
-    return path.read_text().splitlines() if path.exists() else []
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if line != "start"]
+
+
+def starts(folder: Path) -> int:
+    return (folder / "calls").read_text().splitlines().count("start")
 
 
 async def offered(platform: Platform) -> dict[str, EventDefinition]:
@@ -97,6 +102,17 @@ async def test_a_payment_without_an_answer_is_in_doubt_and_is_not_repeated(tmp_p
         await platform.answer(asked.wait_id, {"outcome": "done", "result": {"paid": 5}})
         assert (await platform.reply(request, timeout=PATIENCE))["result"] == {"paid": 5}
         assert calls(tmp_path) == ["pay 5"]
+
+
+async def test_a_stalled_call_leaves_the_calls_beside_it_alone(tmp_path: Path) -> None:
+    await confirm(tmp_path)
+    (tmp_path / "mode").write_text("stall")
+    async with platform_with(tmp_path, till(tmp_path, timeout=timedelta(seconds=5))) as platform:
+        begun = starts(tmp_path)
+        await platform.ask("till.pay", {"amount": 5})
+        await until(platform, platform.waits)
+        reply = await platform.request("till.balance", {"account": "A"}, timeout=PATIENCE)
+        assert (reply["result"], starts(tmp_path)) == ({"balance": 7}, begun)
 
 
 async def test_a_failure_that_a_tool_reports_is_the_answer(tmp_path: Path) -> None:

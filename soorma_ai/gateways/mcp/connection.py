@@ -105,6 +105,8 @@ class Connection:
             async with _open(self._target, self._seconds) as client:
                 ready.set_result(client)
                 await ended.wait()
+        except ConfigError as error:
+            _fail(ready, error)
         except FileNotFoundError:
             _fail(ready, ConfigError(f"no command {self._target.command[0]!r}: install the server, or give its path"))
         except Exception as error:  # the library, and a server behind it

@@ -27,6 +27,7 @@ TIMEOUT = timedelta(seconds=60)
 MOST_BYTES = 2**20
 # Errors of JSON-RPC for calls that the server has not begun.
 _NOT_BEGUN = (-32700, -32600, -32601, -32602)
+_TIMED_OUT = -32001
 
 
 class McpOptions(AgentOptions, total=False):
@@ -128,7 +129,8 @@ class McpServer(Tool):
         except Exception as error:  # the library, and a server behind it
             if _code_of(error) in _NOT_BEGUN:
                 raise Reject(clip(message_of(error), 1_000), code="refused") from error
-            await self._connection.close()
+            if _code_of(error) != _TIMED_OUT:  # other calls go on over a connection that stands
+                await self._connection.close()
             told = f"the server did not answer: {clip(message_of(error), 300)}"
             raise (OutcomeUnknown(told) if is_once else TransientError(told)) from error
         return _result_of(answer)
