@@ -241,6 +241,7 @@ SEEING: dict[str, Call] = {
 # In an order without a call that takes a later one's thing.
 STEERING: dict[str, Call] = {
     "prompt": lambda c, t: c.prompt(t.plan_id),
+    "trial": lambda c, t: c.trial(t.plan_id),
     "inbox.hand_over": _hand_over,
     "inbox.back": lambda c, t: _of(c, t).inbox.back(t.user_id or "nobody known"),
     "inbox.revoke_link": lambda c, t: _of(c, t).inbox.revoke_link("inbox", user_id=t.user_id or "nobody known"),
