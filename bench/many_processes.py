@@ -28,6 +28,7 @@ from bench.process import ROOT
 from bench.rows.agents import ECHO, desk
 from soorma_ai import EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.postgres import PostgresStore, connection
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from tests.postgres_server import Server, serving
@@ -111,8 +112,8 @@ async def work(url: str, hands: int, kept: Path) -> None:
     """Handle until the queue is empty, then write down the messages."""
     plain = connection.connect
 
-    def recorded(url: str, *, is_house: bool = False) -> psycopg.Connection:
-        made = plain(url, is_house=is_house)
+    def recorded(url: str, limit: StatementLimit | None = None, *, is_house: bool = False) -> psycopg.Connection:
+        made = plain(url, limit, is_house=is_house)
         made.cursor_factory = Recording
         return made
 

@@ -123,7 +123,7 @@ def kinds_of(events: Iterable[EventEnvelope]) -> list[Kind]:
             kind = "wake"
         elif event.topic is EventTopic.ACTION_REQUESTS or event.response_event is not None:
             kind = "request"
-        kinds += (kind,)
+        kinds.append(kind)
     return kinds
 
 
@@ -180,7 +180,7 @@ def spread(events: Iterable[EventEnvelope], kinds: Sequence[Kind], means: Means,
     if left < 0:
         left = 0
     for event, kind in zip(events, kinds, strict=True):
-        stamped += (event if kind == "wake" else _stamp(event, kind, means, left * _WEIGHTS[kind] // total),)
+        stamped.append(event if kind == "wake" else _stamp(event, kind, means, left * _WEIGHTS[kind] // total))
     return stamped
 
 

@@ -41,7 +41,7 @@ def apply(
                 pass
     for effect in wanted:
         if _apply(db, effect, now, about, copies):
-            done += (effect,)
+            done.append(effect)
     return done
 
 

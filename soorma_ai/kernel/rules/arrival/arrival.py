@@ -132,7 +132,7 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
             case Put(agent=agent):
                 puts[agent] = effect
             case _:
-                others += (effect,)
+                others.append(effect)
     return (*others, *puts.values())
 
 

@@ -49,7 +49,7 @@ def _published(recorded: Iterable[Effect]) -> list[EventEnvelope]:
     for effect in recorded:  # loops without calls: they run in every handling
         match effect:
             case Publish(event):
-                events += (event,)
+                events.append(event)
             case _:
                 pass
     return events
@@ -89,8 +89,8 @@ def _stamp(
     for effect in recorded:
         match effect:
             case Publish(is_cleared=is_cleared):
-                effects += (Publish(stamped[at], is_cleared),)
+                effects.append(Publish(stamped[at], is_cleared))
                 at += 1
             case _:
-                effects += (effect,)
+                effects.append(effect)
     handling.rewrite((*effects, *more))

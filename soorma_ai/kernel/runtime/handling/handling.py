@@ -261,7 +261,7 @@ class Handling:
                 case _:
                     self._recorded.add(effect, is_remote=is_remote)
                     if self._state is not None:
-                        self._unfolded += (effect,)
+                        self._unfolded.append(effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Replace the recorded effects of this delivery; the context has ended."""

@@ -46,19 +46,16 @@ class RecordedEffects:
     def add(self, effect: Effect, *, is_remote: bool) -> None:
         """Raise LimitExceeded for more events than one handling may publish, LocalProtocolError where a commit over
         HTTP would not be taken with it."""
-        match effect:
-            case Publish():
-                self._published += 1
-                if self._published > MAX_EVENTS_AT_ONCE:
-                    self._must_be_few()
-            case _:
-                pass
+        if isinstance(effect, Publish):
+            self._published += 1
+            if self._published > MAX_EVENTS_AT_ONCE:
+                self._must_be_few()
         if is_remote:
             del self._bytes[len(self.own) :]
             size = (self._bytes[-1] if self._bytes else 0) + _size_of(effect)
             must_be_committed(size)
             self._bytes.append(size)
-        self.own += (effect,)
+        self.own.append(effect)
 
     def _must_be_few(self) -> None:
         """Raise LimitExceeded, also where a handler went on that was told so before."""
