@@ -1,7 +1,7 @@
 """Options of all handler decorators: number of tries, and faults to try again."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -53,6 +53,8 @@ class RequestOptions(HandlerOptions, total=False):
     """True for an effect without a way back: without an `approval`, a person is always asked."""
     version: str
     """Version of the schemas; by default made of their content."""
+    replaces: str | Sequence[str]
+    """Former versions, one or several, that this narrower one may break."""
 
 
 class InvokeOptions(RequestOptions, total=False):
@@ -92,6 +94,7 @@ def event_taken(
             payload_schema=takes.schema or ANY_OBJECT,
             response_schema=gives.schema,
             version=options.get("version", ""),
+            replaces=options.get("replaces", ()),
             approval=approval_of(options.get("approval")),
             irreversible=options.get("irreversible", False),
         )

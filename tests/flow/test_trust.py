@@ -553,7 +553,9 @@ async def test_a_payload_is_checked_again_by_its_receivers_schema_at_its_approva
         with pytest.raises(Held) as held:
             await person(platform, "ann").request(PAY, {"amount": 9})
     changed = Tool("payments")
-    changed.on_invoke(PAY, payload_schema={"type": "object", "required": ["currency"]})(lambda request, context: {})
+    (former,) = [made.version for _, made in payments("always").registration().events]
+    needs = {"type": "object", "required": ["currency"]}
+    changed.on_invoke(PAY, payload_schema=needs, replaces=former)(lambda request, context: {})
     async with running_platform(path, clock, changed) as platform:
         outcome = await platform.answer(held.value.wait_id, {"approved": True})
         assert (outcome, "currency" in outcome.detail) == ("invalid", True)

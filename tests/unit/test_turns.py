@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, Join
 from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.rules.plans.requests import decision_of
-from soorma_ai.kernel.rules.plans.turns import TurnFacts, release, take_turn
+from soorma_ai.kernel.rules.plans.turns import TurnFacts, refuse_release, release, take_turn
 from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, PHASE_ENTERED, STRANDED
 from unit.kit import (
     END,
@@ -211,3 +211,23 @@ def test_a_released_request_is_published_and_not_held_again(
     assert (reply.branch_of, reply.place) == (branch, held.place)
     assert outcome.plan.awaits == (sent.id if awaits == "the request" else awaits)
     assert len(of_kind(Spend, outcome)) == (0 if branch else 1), "the join has reserved this action"
+
+
+@pytest.mark.parametrize(
+    ("branch", "progress", "consequence"),
+    [
+        ({}, JoinProgress(), "decide expired"),
+        (BRANCH, JoinProgress(0, None, 2), "expired"),
+        (BRANCH, JoinProgress(1, None, 2), "fire expired"),
+        (BRANCH, JoinProgress(2, FIRED, 2), "late"),
+    ],
+)
+def test_an_approved_request_that_todays_checks_refuse_is_told_and_fails_no_plan(
+    branch: dict[str, Any], progress: JoinProgress, consequence: str
+) -> None:
+    refused = refuse_release(plan(), replace(gate(), **branch), "no such field", progress, moment(success_event()))
+    assert summary_of(refused) == consequence
+    assert refused.outcome is not None
+    (step,) = steps(refused.outcome)
+    assert "so it was not published: no such field" in step.note
+    assert (step.join_id, step.place) == ("j-1" if branch and not progress.fired else None, branch.get("place", 0))

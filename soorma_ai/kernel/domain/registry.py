@@ -33,6 +33,8 @@ class DefinitionOptions(TypedDict, total=False):
     """Schema of the result."""
     version: str
     """Version of the schemas; by default made of their content."""
+    replaces: str | Sequence[str]
+    """Former versions, one or several, that this narrower one may break."""
     approval: Approval | str | None
     """Approval that a planner's publish waits for."""
     irreversible: bool
@@ -47,10 +49,15 @@ class DefinitionOptions(TypedDict, total=False):
     """Other words for it."""
 
 
+def _names_of(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
+
+
 class EventDefinition(Frozen):
     """Event, as registered by its owner. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
 
-    Immutable by (tenant, topic, name, version); the default version is made of the content. An `irreversible` event
+    Immutable by (tenant, topic, name, version); the default version is made of the content. A narrower version that
+    would break open work is refused, unless `replaces` names the former one. An `irreversible` event
     always needs a person's approval, unless `approval` sets a condition. `correlate` finds the plan of an outside
     event: {pointer into the event's data: path into the plan}, as in {"/order_id": "goal_data.order_id"}.
     `when_to_use`, `not_for` and `synonyms` are words beside the description's, for a planner to find it among many.
@@ -68,6 +75,8 @@ class EventDefinition(Frozen):
     """Schema of the result."""
     version: str = ""
     """Version of the schemas."""
+    replaces: Annotated[tuple[str, ...], BeforeValidator(_names_of)] = ()
+    """Former versions that this one may break."""
     approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
@@ -166,6 +175,7 @@ class AgentCapability(Frozen):
             payload_schema=payload,
             response_schema=response,
             version=handled.given_version or (described.given_version if is_as_described else ""),
+            replaces=(*handled.replaces, *described.replaces),
             approval=asked.combine(also_asked) if asked else also_asked,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,

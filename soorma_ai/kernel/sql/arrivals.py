@@ -70,7 +70,7 @@ class _ArrivalTransaction:
     def __init__(self, db: Connection, routes: Routes, now: datetime) -> None:
         self._db = db
         self._index = routes.index(db)
-        self._registered = _RequestDefinitions(db, now)
+        self._registered = RequestDefinitions(db, now)
         self._now = now
         self._done: list[Effect] = []
         self._stops: set[str] = set()
@@ -149,7 +149,7 @@ class _ArrivalTransaction:
         return fault
 
 
-class _RequestDefinitions:
+class RequestDefinitions:
     """Definitions of requests by their takers, live ones, or without any, gone ones; looked up once for each type."""
 
     def __init__(self, db: Connection, now: datetime) -> None:

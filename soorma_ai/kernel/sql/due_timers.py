@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.errors import RemoteProtocolError
-from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.rules.arrival.endings import deadline_by_columns, plan_of_timer, remake_event
+from soorma_ai.kernel.rules.arrival.hand_over import let_go
 from soorma_ai.kernel.sql.apply import close
+from soorma_ai.kernel.sql.arrivals import RequestDefinitions
 from soorma_ai.kernel.sql.codec import moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import events as log
@@ -15,7 +17,7 @@ from soorma_ai.kernel.sql.tables import expectations, inbox, plans, timers
 
 
 def fire(db: Connection, now: datetime, limit: int) -> int:
-    fired = 0
+    fired, defined = 0, RequestDefinitions(db, now)
     for timer_id, guards, series, body, due in timers.due(db, now, limit):
         is_left = timers.unschedule(db, timer_id)
         if series is not None and (not is_left or timers.is_overtaken(db, guards, series, now)):
@@ -28,6 +30,8 @@ def fire(db: Connection, now: datetime, limit: int) -> int:
             event = _event(db, timer_id, expires, body, now)
         if event is None:
             continue
+        if expires is not None and event.topic is EventTopic.ACTION_REQUESTS:
+            event = let_go(expectations.find(db, expires), event, defined.of(event.tenant_id, event.type), now)
         if expires is None or close(db, expires, ExpectationStatus.EXPIRED, now, met_by=event.id):
             log.publish_once(db, event)
             fired += 1

@@ -6,11 +6,12 @@ from datetime import datetime
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, Registration
+from soorma_ai.kernel.rules.arrival import contracts
 from soorma_ai.kernel.rules.arrival import registration as rules
 from soorma_ai.kernel.sql.apply import offer_changed
 from soorma_ai.kernel.sql.codec import epoch, moment, registration, registration_text
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.tables import registry
+from soorma_ai.kernel.sql.tables import audit, open_work, registry
 from soorma_ai.kernel.sql.tables.registry import Routes
 
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agent)"
@@ -20,8 +21,9 @@ _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 def register(db: Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
         rules.check_name(one)
-        for definition in rules.definitions_of(one):
-            _define(db, one, definition)
+        new = [definition for definition in rules.definitions_of(one) if _define(db, one, definition)]
+        if not one.store:
+            _check_contracts(db, one, new, now)
         db.executemany(
             "INSERT INTO taking (agent, topic, event_name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             [(one.agent, str(event.topic), event.event_name) for role, event in one.events if role in TAKEN],
@@ -92,7 +94,21 @@ def deregister(db: Connection, routes: Routes, agent: str, now: datetime) -> lis
     return gone
 
 
-def _define(db: Connection, one: Registration, definition: EventDefinition) -> None:
+def _check_contracts(db: Connection, one: Registration, new: Sequence[EventDefinition], now: datetime) -> None:
+    """Compare with the former registration, and record the changes. A version known before is not compared: an old
+    process may start again, and a release go back. Raise ConfigError."""
+    former = registry.find(db, one.agent, now)
+    if former is None:
+        return
+    for change in contracts.find_changes(former.registration, one):
+        if change.is_narrower and change.now in new and not change.is_declared:
+            work = open_work.find_open_work(db, one.tenant_id, one.agent, change.now)
+            contracts.check_change(one.name, change, contracts.find_broken(change, work))
+        audit.record(db, contracts.audit_entry(one, change, now))
+
+
+def _define(db: Connection, one: Registration, definition: EventDefinition) -> bool:
+    """Return True for a new version."""
     key, body = rules.key_of(one, definition), definition.model_dump_json()
     kept = db.execute(f"SELECT content, agent FROM definition WHERE {_KEY}", key).fetchone()
     if kept is None:
@@ -101,16 +117,17 @@ def _define(db: Connection, one: Registration, definition: EventDefinition) -> N
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*key, one.agent, rules.content_of(definition), body),
         )
-        return
+        return True
     content, keeper = kept
     if not one.store and _lives_elsewhere(db, keeper):
         # What another store has announced first keeps no agent of this one from starting.
         taken_over = (one.agent, rules.content_of(definition), body, *key)
         db.execute(f"UPDATE definition SET agent = ?, content = ?, body = ? WHERE {_KEY}", taken_over)
-        return
+        return False
     rules.check_content(one, definition, content, keeper)
     if keeper == one.agent:
         db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))
+    return False
 
 
 def _lives_elsewhere(db: Connection, agent: str) -> bool:

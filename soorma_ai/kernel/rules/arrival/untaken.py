@@ -17,9 +17,7 @@ from soorma_ai.kernel.rules.arrival.silence import watch
 from soorma_ai.kernel.rules.choices.offer import request_in
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter, earliest
-from soorma_ai.kernel.rules.waits.replies import id_when_let_go, is_open_reply, refuse
-
-INVALID_REQUEST = "invalid_request"
+from soorma_ai.kernel.rules.waits.replies import INVALID_REQUEST, id_when_let_go, is_open_reply, refuse
 
 
 def keep(request: EventEnvelope, expected: Expectation | None) -> tuple[Effect, ...]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.approvals import Approval
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.names import is_of_a_tenant, plain_name
+from soorma_ai.kernel.domain.people import Proposal
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, identity_of
@@ -195,6 +196,13 @@ def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventD
     """Return the definition of a request by all of its takers; None without one."""
     named = _requests_of(identity_of(tuple(registered))).get(event_type)
     return _merge(tuple(named)) if named else None
+
+
+def held_definition(registered: Sequence[RegisteredEvent], proposal: Proposal) -> EventDefinition | None:
+    """Return the present definition of a held request: that of its target, else that of all takers."""
+    target = proposal.target
+    own = [one for one in registered if target is not None and target in (one.agent, plain_name(one.agent))]
+    return request_in(own, proposal.event_type) or request_in(registered, proposal.event_type)
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import LimitExceeded
 from soorma_ai.kernel.domain.decisions import AcceptedDecision
-from soorma_ai.kernel.domain.effects import PlanChange
+from soorma_ai.kernel.domain.effects import AppendStep, PlanChange
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import JoinProgress, StepKind
@@ -106,14 +106,32 @@ def release(
     return replace(asked, plan=replace(asked.plan, awaits=first_opened(asked.effects).id))
 
 
+def refuse_release(plan: PlanRecord, gate: Expectation, reason: str, progress: JoinProgress, moment: Moment) -> Turn:
+    """Keep back an approved request that today's checks refuse. The plan decides again; of a branch, its join goes on.
+    `progress` is that of the join."""
+    name = gate.event_type
+    text = f"{name} was approved, and today's checks refuse it, so it was not published: {reason}"
+    kind = StepKind.LATE if gate.branch_of is not None and progress.fired else StepKind.EXPIRED
+    kept = append_step(plan, kind, moment, name=name, note=text, expectation_id=gate.id)
+    if gate.branch_of is None:
+        return Turn(kept, Trigger(text, name=name, outcome="refused"))
+    marked = (effect.step for effect in kept.effects if isinstance(effect, AppendStep))
+    join_id = None if progress.fired else gate.branch_of
+    steps = (AppendStep(replace(step, join_id=join_id, place=gate.place)) for step in marked)
+    return Turn(PlanChange(kept.plan, tuple(steps)), fires=gate.branch_of if _is_full(progress) else None)
+
+
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: TurnFacts, moment: Moment) -> Turn:
     """Fire the join at a full count. At its deadline the timer's event fires it, in line behind the earlier ones."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
     if trigger.released:
         return Turn(outcome, released=trigger.released)
-    came, needed = facts.progress.came + 1, facts.progress.needed
-    is_full = not facts.progress.fired and needed is not None and came >= needed
-    return Turn(outcome, fires=met.branch_of if is_full else None)
+    return Turn(outcome, fires=met.branch_of if _is_full(facts.progress) else None)
+
+
+def _is_full(before: JoinProgress) -> bool:
+    """Tell whether one more branch fills a join with this progress."""
+    return not before.fired and before.needed is not None and before.came + 1 >= before.needed
 
 
 def _set_going(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Turn:

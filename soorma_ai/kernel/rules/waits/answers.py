@@ -17,9 +17,9 @@ from soorma_ai.kernel.domain.people import (
     Answer,
     AnswerDecision,
     AnswerOutcome,
-    Ask,
     Person,
 )
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import describe, violations
 from soorma_ai.kernel.domain.values import JsonObject, digest
 from soorma_ai.kernel.rules.waits.replies import refuse
@@ -28,8 +28,11 @@ from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, EXPIRED, wake_for
 REJECTED = "rejected"
 
 
-def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
-    """`expectation` is one that asks people."""
+def judge_answer(
+    expectation: Expectation, answer: Answer, person: Person, now: datetime, definition: EventDefinition | None = None
+) -> AnswerOutcome:
+    """`expectation` is one that asks people. `definition` is the present one of its held request: data off this cannot
+    be approved, and an edit must fit it."""
     earlier = expectation.answer
     if earlier is not None:
         if _is_said_again(answer, earlier):
@@ -43,7 +46,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
         case ExpectationStatus.CLOSED:
             return AnswerOutcome(SUPERSEDED, "the question no longer stands: the plan has moved on or ended")
         case ExpectationStatus.OPEN if deadline is None or now < deadline:
-            fault = _fault(expectation, answer, person, now)
+            fault = _fault(expectation, answer, person, now) or _held_fault(expectation, answer, definition)
             return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
         case ExpectationStatus.EXPIRED | ExpectationStatus.OPEN:
             until = deadline.isoformat(timespec="seconds") if deadline else "its deadline"
@@ -143,17 +146,32 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
     if said_yes_or_no and approved is (answer.decision is AnswerDecision.REJECT):
         return f"the payload says approved={approved} and the decision says {answer.decision}"
     if answer.decision is AnswerDecision.EDIT:
-        return _edit_fault(ask, answer)
+        is_edit = ask.proposal is not None and isinstance(answer.payload.get("data"), dict)
+        return "" if is_edit else "an edit gives the new payload of the held event, as an object in 'data'"
     faults = violations(ask.response_schema, answer.payload)
     return f"the answer is off its schema: {describe(faults)}" if faults else ""
 
 
-def _edit_fault(ask: Ask, answer: Answer) -> str:
+def _held_fault(expectation: Expectation, answer: Answer, definition: EventDefinition | None) -> str:
+    """Return the fault of the payload let go by an answer. Without a present definition, an edit must fit that of the
+    question."""
+    proposal = expectation.ask.proposal if expectation.ask else None
     edited = answer.payload.get("data")
-    if ask.proposal is None or not isinstance(edited, dict):
-        return "an edit gives the new payload of the held event, as an object in 'data'"
-    faults = violations(ask.proposal.payload_schema, edited)
-    return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {describe(faults)}" if faults else ""
+    if proposal is None or answer.decision not in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
+        return ""
+    if answer.decision is AnswerDecision.EDIT and isinstance(edited, dict):
+        schema = definition.payload_schema if definition else proposal.payload_schema
+        faults = violations(schema, edited)
+        return f"the edited payload is off the schema of {proposal.event_type!r}: {describe(faults)}" if faults else ""
+    fault = held_fault(proposal.data, definition) if definition else ""
+    return f"{fault}; edit the payload, or reject it" if fault else ""
+
+
+def held_fault(data: JsonObject, definition: EventDefinition) -> str:
+    """Return the fault of held data under its present definition; empty for good data."""
+    faults = violations(definition.payload_schema, data)
+    name = definition.event_name
+    return f"the payload does not fit {name!r} as it is defined now: {describe(faults)}" if faults else ""
 
 
 def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) -> JsonObject:

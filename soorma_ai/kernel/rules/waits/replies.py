@@ -14,6 +14,7 @@ from soorma_ai.kernel.rules.breaker import returning
 from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
 CANCELLED = "cancelled"
+INVALID_REQUEST = "invalid_request"
 
 _MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
 # Events that only the platform publishes, each with its meaning. A wake-up is checked against the row that it names,

@@ -6,16 +6,15 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, Wait
-from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.kernel.domain.schemas import describe
-from soorma_ai.kernel.ports import COLLEAGUES, KEYS, Registry, Store
+from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerDecision, AnswerOutcome, Person
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.ports import COLLEAGUES, KEYS, Store
 from soorma_ai.kernel.rules.authority import check_answer, is_open_to
 from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
 from soorma_ai.kernel.rules.waits.substitutes import answering_as, lent_person, stands_in
-from soorma_ai.kernel.runtime.handling.check_ahead import check, check_ahead
-from soorma_ai.kernel.runtime.handling.requests import request_type
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.requests import definition_of_held
 
 
 async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
@@ -70,30 +69,25 @@ async def take_answer(store: Store, wait_id: str, given: Answer, person: Person,
     while True:
         asked = await own_question(store, person, wait_id, now)
         check_answer(person, asked, missing_question(person, wait_id))
-        await _check_ahead(asked, given)
-        outcome = judge_answer(asked, given, person, now)
+        definition = await definition_of_held(store.registry, asked, now)
+        await _check_ahead(asked, given, definition)
+        outcome = judge_answer(asked, given, person, now, definition)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome
         event = event_of_answer(asked, given, now)
-        if fault := await _fault_of(store.registry, event, now):
-            return AnswerOutcome(INVALID, fault)
         if await store.plans.answer(wait_id, given, event, now):
             return outcome
         # Somebody was first since the question was read: judged again, on what stands now.
 
 
-async def _check_ahead(asked: Expectation, given: Answer) -> None:
+async def _check_ahead(asked: Expectation, given: Answer, definition: EventDefinition | None) -> None:
     ask = asked.ask
-    if ask is not None and given.decision is AnswerDecision.EDIT and ask.proposal is not None:
-        await check_ahead(asked.tenant_id, ask.proposal.payload_schema, given.payload.get("data"))
-    elif ask is not None:
+    if ask is None:
+        return
+    held = ask.proposal
+    if held is None or given.decision is not AnswerDecision.EDIT:
         await check_ahead(asked.tenant_id, ask.response_schema, given.payload)
-
-
-async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
-    """Return the fault of a held request under its receivers' present definitions; empty for a good one."""
-    if event.topic is not EventTopic.ACTION_REQUESTS:
-        return ""
-    definition = await request_type(registry, event.tenant_id, event.type, now)
-    faults = await check(event.tenant_id, definition.payload_schema if definition else None, event.data)
-    return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""
+    if held is not None:
+        schema = definition.payload_schema if definition else held.payload_schema
+        is_edit = given.decision is AnswerDecision.EDIT
+        await check_ahead(asked.tenant_id, schema, given.payload.get("data") if is_edit else held.data)

@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.domain.schemas import Violation
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import EventLog, Registry
-from soorma_ai.kernel.rules.choices.offer import request_in
+from soorma_ai.kernel.rules.choices.offer import held_definition, request_in
 from soorma_ai.kernel.rules.waits.replies import is_reply, read_as_promised
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED
 from soorma_ai.kernel.runtime.handling.check_ahead import check
@@ -20,6 +20,15 @@ async def request_type(registry: Registry, tenant_id: str, event_type: str, now:
     that never had a taker."""
     live = request_in(await registry.live_events(tenant_id, now), event_type)
     return live or request_in(await registry.all_events(tenant_id), event_type)
+
+
+async def definition_of_held(registry: Registry, asked: Expectation, now: datetime) -> EventDefinition | None:
+    """Return the present definition of the request that a question holds, as `request_type` does."""
+    held = asked.ask.proposal if asked.ask else None
+    if held is None:
+        return None
+    live = held_definition(await registry.live_events(asked.tenant_id, now), held)
+    return live or held_definition(await registry.all_events(asked.tenant_id), held)
 
 
 async def closing_event(events: EventLog, event: EventEnvelope) -> EventEnvelope:

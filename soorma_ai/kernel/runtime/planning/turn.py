@@ -1,15 +1,17 @@
 """Turn of a planner: the meaning of the delivered event for its plan, before any decision."""
 
 from contextlib import suppress
+from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.errors import ConfigError, DecisionError, NotFound
+from soorma_ai.kernel.domain.decisions import AcceptedDecision
 from soorma_ai.kernel.domain.effects import Disposition, Hold, PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.kernel.domain.history import StepKind
-from soorma_ai.kernel.domain.people import Proposal
+from soorma_ai.kernel.domain.history import JoinProgress, StepKind
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Proposal
 from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.replies import Failure
@@ -23,7 +25,16 @@ from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, canc
 from soorma_ai.kernel.rules.plans.requests import decision_of
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.plans.turns import TurnFacts, enters_phase, is_stranded, must_have_time, release, take_turn
+from soorma_ai.kernel.rules.plans.turns import (
+    Turn,
+    TurnFacts,
+    enters_phase,
+    is_stranded,
+    must_have_time,
+    refuse_release,
+    release,
+    take_turn,
+)
 from soorma_ai.kernel.rules.prompting.history import tell_earlier
 from soorma_ai.kernel.rules.waits.sentences import title_of
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
@@ -99,7 +110,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     if turn.outcome:
         handling.apply(turn.outcome)
     if turn.released and facts.met:
-        await _release(handling, turn.released, facts.met)
+        turn = await _release(handling, turn.released, facts.met)
     return await _fire(handling, turn.fires) if turn.fires else turn.trigger
 
 
@@ -199,7 +210,28 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
     return trigger
 
 
-async def _release(handling: Handling, released: Proposal, gate: Expectation) -> None:
+async def _release(handling: Handling, released: Proposal, gate: Expectation) -> Turn:
+    """Publish an approved request; one that today's checks refuse is kept back, and the plan decides again."""
+    try:
+        judged = await _judge_released(handling, released, gate)
+    except DecisionError as error:
+        progress = progress_of(handling.state, gate.branch_of) if gate.branch_of is not None else JoinProgress()
+        refused = refuse_release(handling.plan, gate, str(error), progress, handling.moment())
+        if refused.outcome:
+            handling.apply(refused.outcome)
+        if handling.closed is not None:
+            handling.closed = (_as_refused(gate, error, handling.services.clock.now()), handling.closed[1])
+        return refused
+    handling.apply(release(handling.plan, judged, released, gate, handling.moment()))
+    return Turn()
+
+
+def _as_refused(gate: Expectation, error: DecisionError, now: datetime) -> Expectation:
+    """Return the gate as a state machine sees it: rejected, by the registry of today."""
+    return replace(gate, answer=Answer("", {}, AnswerDecision.REJECT, "today's registry", now, str(error)))
+
+
+async def _judge_released(handling: Handling, released: Proposal, gate: Expectation) -> AcceptedDecision:
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.registry.all_events(plan.lineage.tenant_id), (), None)
@@ -210,8 +242,7 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=handling.in_flight)
     decision = decision_of(released.event_type, released.data, released.target)
     await check_decision_ahead(plan.lineage.tenant_id, decision, offer)
-    judged = judge(decision, situation)
-    handling.apply(release(plan, judged, released, gate, handling.moment()))
+    return judge(decision, situation)
 
 
 async def _begin(handling: Handling, settings: PlannerSettings) -> None:
