@@ -285,6 +285,7 @@ MANAGING: dict[str, Call] = {
     "memory.share": lambda c, t: _of(c, t).memory.store_knowledge("x", key="k", shared=True),
     "prune": lambda c, t: _of(c, t).prune(dry_run=True),
     "forget": lambda c, t: _of(c, t).forget("nobody known"),
+    "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }
 GRANTING: dict[str, Call] = {
     "keys.add": lambda c, t: c.keys.add(new_key(t.tenant_id, "eve", c.services.clock.now())[0]),
