@@ -156,7 +156,7 @@ async def test_nothing_of_a_rolled_back_handling_is_told(
             await commit(work, now)
 
         monkeypatch.setattr(queue, "commit", conflict_first)
-        plan = await order(platform, planner([complete({})]), order_id="A1")
+        plan = await order(platform, planner([complete({})]), stock(), order_id="A1")
         await as_time_passes(clock, lambda: ended(platform, plan.plan_id))
     assert told[:2] == [0, 0]
     outcomes = [(one.attributes or {})[names.OUTCOME] for one in collector.of_kind("process")]
@@ -180,7 +180,7 @@ async def test_a_clients_traceparent_is_a_link_and_never_a_parent(
     collector: Collector, path: Path, clock: VirtualClock
 ) -> None:
     async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({})]))
+        await platform.start(planner([complete({}), complete({})]), stock())
         plan = await platform.submit("order.received", {})
         await plan.result(timeout=5)
         goal = next(event for event in await events(platform) if event.type == "order.received")
@@ -260,7 +260,7 @@ async def test_a_processor_that_raises_changes_nothing(collector: Collector, pat
 
     collector.provider.add_span_processor(Broken())
     async with open_platform(path, clock) as platform:
-        plan = await order(platform, planner([complete({"ok": 1})]), order_id="A1")
+        plan = await order(platform, planner([complete({"ok": 1})]), stock(), order_id="A1")
         assert await plan.result(timeout=5) == {"ok": 1}
 
 
@@ -272,7 +272,7 @@ async def test_metrics_have_the_names_and_counts_of_the_page(
     monkeypatch.setenv("SOORMA_OTEL", "on")
     monkeypatch.setattr(metrics, "get_meter", provider.get_meter)
     async with open_platform(path, clock) as platform:
-        await (await order(platform, planner([complete({})]), order_id="A1")).result(timeout=5)
+        await (await order(platform, planner([complete({})]), stock(), order_id="A1")).result(timeout=5)
         data = reader.get_metrics_data()
         assert data is not None
         found = {
