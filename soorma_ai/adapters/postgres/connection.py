@@ -32,6 +32,15 @@ CONNECTED_WITHIN = 5
 LOOP_WITHIN = 0.05
 
 _REGISTRY = "SELECT registry FROM meta"
+# A transaction that shares the lock of all writers holds a place of the log below this class: its events come behind.
+_MARKS = "hashtext('soorma log ' || current_schema())"
+_ROUND = 2**31 - 1
+_LAST = "SELECT coalesce(max(seq), 0) FROM event"
+_MARKED = f"""
+    SELECT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database() AND objsubid = 2
+        AND classid::bigint = ({_MARKS}::bigint & 4294967295)
+"""
 
 
 class SecondStatement(Exception):
@@ -66,6 +75,7 @@ class Connection(family.Connection):
         self.registry = 0
         self._url = url
         self._acting = HOUSE
+        self._log_end: int | None = None
         self._raw: psycopg.Connection | None = None
         self._patience = LOOP_WITHIN
 
@@ -97,6 +107,27 @@ class Connection(family.Connection):
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
 
+    @property
+    def log_end(self) -> int | None:
+        return self._log_end
+
+    def find_log_end(self) -> None:
+        """Find the end of the log for the next transaction: up to the last committed place, or to the first mark.
+
+        The place is read first, then the marks, and the rows last of all. An event before that place got its own before
+        that place was committed. So its transaction had its mark by then, and has it still, or its rows are seen. Raise
+        psycopg.Error.
+        """
+        found = self._connected().execute(f"{act(HOUSE)}; {_LAST}; {_MARKED}".encode())
+        found.nextset()
+        row = found.fetchone()
+        last = int(row[0]) if row else 0
+        found.nextset()
+        self._log_end = min((last - ((last - int(mark)) & _ROUND) for (mark,) in found.fetchall()), default=last)
+
+    def forget_log_end(self) -> None:
+        self._log_end = None
+
     def _connected(self) -> psycopg.Connection:
         if self._raw is None or self._raw.closed:
             self._raw = connect(self._url, self._limit)
@@ -105,6 +136,11 @@ class Connection(family.Connection):
                 self._on_reconnect()
             self._was_connected = True
         return self._raw
+
+    @property
+    def mark(self) -> str:
+        """The call that takes the mark of a transaction: a place given before, so that each of its own comes behind."""
+        return f"pg_advisory_xact_lock_shared({_MARKS}, {self.last_place & _ROUND})"
 
     def begin_single(self, scope: str) -> None:
         """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more
@@ -176,15 +212,15 @@ class Connection(family.Connection):
         self.changes += max(cursor.rowcount, 0)
         return cursor
 
-    def commit(self, last: str) -> None:
-        """Commit in one message, after the moves of changed plans' places, and this statement. Raise psycopg.Error."""
+    def commit(self) -> None:
+        """Commit in one message, after the moves of changed plans' places. Raise psycopg.Error."""
         unmoved = self.plan_changes.unmoved()
         if not unmoved:
-            self.raw.execute(f"{last}; COMMIT".encode())
+            self.raw.execute("COMMIT")
             return
         ids = ", ".join(map(_quote, unmoved))
         moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}]) RETURNING plan_id, seq, place"
-        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; {last}; COMMIT".encode())
+        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; COMMIT".encode())
         found.nextset()
         for plan_id, seq, number in found.fetchall():
             self.note_place(plan_id, seq, number)

@@ -54,6 +54,7 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
                 timers.schedule(db, timer)
             return is_new
         case decided.KeepEarly() | decided.ForgetEarly() | decided.KeepUntaken() | decided.DropUntaken():
+            db.must_be_alone()
             assert about is not None, f"there is no event in hand for {effect}"
             return _apply_about(db, effect, now, about)
         case decided.Open(expectation):
@@ -61,6 +62,7 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
         case decided.Meet(expectation_id, met_by):
             return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
         case decided.Replace(expectation_id, was, met_by):
+            db.must_be_alone()
             return expectations.replace_met(db, expectation_id, was, met_by)
         case Stray():
             return expectations.tell_stray(db, effect, now)
@@ -69,14 +71,18 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
         case Unschedule(timer_id):
             return timers.unschedule(db, timer_id)
         case decided.Stop(plan_id, reason):
+            db.must_be_alone()
             return stop(db, plan_id, reason, now)
         case decided.Forbid(plan_id, reason):
+            db.must_be_alone()
             plans.forbid(db, plan_id, reason)
         case SavePlan(plan, expected_version):
             save(db, plan, expected_version)
         case decided.Resolve(agent, owner):
+            db.must_be_alone()
             inbox.resolve(db, agent, owner)
         case decided.Hasten(agent, owner):
+            db.must_be_alone()
             inbox.hasten(db, agent, owner)
         case decided.Wake(event):
             log.publish_once(db, event)

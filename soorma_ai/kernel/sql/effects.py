@@ -40,6 +40,7 @@ def send(
     db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, session: OpenSession | None
 ) -> None:
     if session is not None:
+        db.must_be_alone()
         memory.open_session(db, session)
     new = {event.id for event in events if log.publish(db, event)}
     if expect is None:
@@ -129,6 +130,7 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
         case asked.Unschedule(timer_id):
             timers.unschedule(db, timer_id)
         case asked.Postpone():
+            db.must_be_alone()
             consequences.postpone(db, effect)
         case asked.SaveValue():
             plans.save_value(db, effect)
@@ -141,12 +143,16 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
         case asked.EndTask(agent, task_id):
             tasks.end(db, agent, task_id)
         case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
+            db.must_be_alone()
             memory.change(db, effect)
         case OpenSession():
+            db.must_be_alone()
             memory.open_session(db, effect)
         case asked.FeatureEffect():
+            db.must_be_alone()
             db.features.apply(db, effect)
         case asked.Declare(agent, definition):
+            db.must_be_alone()
             registration.declare(db, agent, definition, now)
         case _:
             assert_never(effect)

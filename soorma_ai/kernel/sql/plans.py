@@ -14,6 +14,7 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import Delivery, Settlement
+from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_delivery
 from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
 from soorma_ai.kernel.sql.connection import Connection, Reader
@@ -142,7 +143,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.reserve(db, charge, limits)
 
-        await self.write(reserving, of_delivery(delivery))
+        await self.write(reserving, of_delivery(delivery), keys=keys_of_delivery(delivery))
 
     async def keep_part(self, part: PromptPart, now: datetime) -> None:
         await self.write(lambda db: budget.keep_part(db, part, now))
@@ -152,7 +153,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.settle(db, one)
 
-        await self.write(settling, of_delivery(delivery))
+        await self.write(settling, of_delivery(delivery), keys=keys_of_delivery(delivery))
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
