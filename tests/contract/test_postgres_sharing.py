@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -29,6 +30,7 @@ from store_kit import (
 
 from soorma_ai.adapters.postgres import PostgresStore, writer
 from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.writer import share_lock
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.domain.effects import Ack, Publish, SavePlan
 from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
@@ -123,7 +125,7 @@ async def deliver_behind_an_ending_head(one: PostgresStore, other: PostgresStore
     return [found.event.id for found in await claim_all(one, "planner")]
 
 
-def until_a_transaction_waits_or(url: str, done: "asyncio.Future[object]") -> None:
+def until_a_transaction_waits_or(url: str, done: "asyncio.Future[Any]") -> None:
     with psycopg.connect(url, autocommit=True) as looking:
         while not done.done() and looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
             pass
@@ -140,8 +142,10 @@ async def test_what_arrives_while_the_head_of_its_line_ends_is_handed_over(both:
 async def test_without_the_locks_of_keys_it_would_be_stuck(
     both: Pair, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    share = writer._share
-    monkeypatch.setattr(writer, "_share", lambda keys, mark: share((), mark))
+    def share_alone(keys: Iterable[str], mark: str) -> str:
+        return share_lock((), mark)
+
+    monkeypatch.setattr(writer, "share_lock", share_alone)
     assert await deliver_behind_an_ending_head(*both, url) == []
 
 

@@ -21,7 +21,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def event(event_id: str, **more: Any) -> EventEnvelope:
-    given = {"type": "work.asked", "topic": EventTopic.ACTION_REQUESTS, "source": "shop", "time": NOW, **more}
+    given: dict[str, Any] = {
+        "type": "work.asked",
+        "topic": EventTopic.ACTION_REQUESTS,
+        "source": "shop",
+        "time": NOW,
+        **more,
+    }
     return EventEnvelope(id=event_id, **given)
 
 
