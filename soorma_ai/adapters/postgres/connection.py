@@ -295,11 +295,15 @@ class Connection(family.Connection):
         yield
 
     def undo(self) -> None:
-        """Roll back, as far as there is a connection. One that cannot be rolled back is given up."""
+        """Roll back, as far as there is a connection. One that cannot be rolled back is given up. The driver forgets its
+        prepared statements at a rollback, and lets the server forget all."""
         if self._raw is None:
             return
         try:
             self._raw.execute("ROLLBACK")
+            if self._prepared:
+                self._prepared.clear()
+                self._raw.execute("DEALLOCATE ALL")
         except psycopg.Error:
             self.close()
 

@@ -44,16 +44,19 @@ class Notifier:
 
     async def close(self) -> None:
         if self._sending is not None:
-            await self._sending
+            await asyncio.wait([self._sending])
 
     async def _send_all(self) -> None:
-        while self._arrivals or self._is_leaving:
-            news = Notification(join(self._arrivals), self._is_leaving)
-            self._arrivals, self._is_leaving = [], False
-            with suppress(StoreUnavailable):
-                await self._send(news)
-            await asyncio.sleep(PAUSE)
-        self._sending = None
+        try:
+            while self._arrivals or self._is_leaving:
+                news = Notification(join(self._arrivals), self._is_leaving)
+                self._arrivals, self._is_leaving = [], False
+                with suppress(StoreUnavailable):
+                    await self._send(news)
+                await asyncio.sleep(PAUSE)
+        finally:
+            # A handler may cancel all tasks of its loop: the next commit begins another one.
+            self._sending = None
 
 
 def join(arrivals: Iterable[Arrival]) -> Arrival:
