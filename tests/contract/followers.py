@@ -146,7 +146,7 @@ def main() -> int:
     options = given.parse_args()
     if options.write:
         if options.planted:
-            Connection.mark = "1"  # pyright: ignore[reportAttributeAccessIssue]
+            Connection.mark = "SELECT 1"  # pyright: ignore[reportAttributeAccessIssue]
         url, name = options.write
         asyncio.run(write(url, name, options.events))
         return 0

@@ -17,6 +17,7 @@ from store_kit import (
     agent,
     awaiting_payment,
     claim_all,
+    do,
     event,
     expectation,
     fact,
@@ -25,16 +26,16 @@ from store_kit import (
     plan,
     planner,
     reply,
-    save_running_plan,
 )
 
 from soorma_ai.adapters.postgres import PostgresStore, writer
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import share_lock
 from soorma_ai.assembly import ALL_FEATURES
-from soorma_ai.kernel.domain.effects import Ack, Publish, SavePlan
-from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
+from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan
+from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.ports import Delivery, Work
+from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_work
 from soorma_ai.kernel.sql import effects
 from soorma_ai.kernel.sql.connection import Connection as AnyConnection
 from soorma_ai.kernel.sql.tables import events as log
@@ -108,16 +109,21 @@ async def test_commits_of_other_trees_pass_and_one_of_the_same_tree_waits(both: 
     assert await one.plans.plan("plan-1") and await one.plans.plan("plan-2")
 
 
-async def deliver_behind_an_ending_head(one: PostgresStore, other: PostgresStore, url: str) -> list[str]:
+async def deliver_behind_an_ending_head(
+    one: PostgresStore, other: PostgresStore, url: str, root: str = "plan-1"
+) -> list[str]:
     """Let a reply arrive in a plan's line while its head ends in another process; return what can be claimed then."""
     await one.registry.register([planner()], NOW)
-    await save_running_plan(one, expectation("q-1"), expectation("q-2"))
+    asked = [expectation(id, root_plan_id=root) for id in ("q-1", "q-2")]
+    await do(one, SavePlan(plan(root_plan_id=root), None), *map(Expect, asked))
     await one.queue.send([reply("r-1", "q-1")], None, NOW)
     (head,) = await claim_all(one, "planner")
     giver = await hold_delivery(other)
     ending = Work(head, Ack(), ())
-    async with kept_open(one, lambda db: effects.commit(db, ending, NOW), "plan-1"):
-        published = event_of_plan("r-2", "q-2")
+    keys = keys_of_work(ending)
+    assert keys is not None
+    async with kept_open(one, lambda db: effects.commit(db, ending, NOW), *keys):
+        published = reply("r-2", "q-2").model_copy(update={"root_plan_id": root, "plan_id": "plan-1"})
         arriving = asyncio.ensure_future(other.queue.commit(Work(giver, Ack(), (Publish(published),)), NOW))
         waits = asyncio.ensure_future(asyncio.to_thread(until_a_transaction_waits_or, url, arriving))
         await asyncio.wait([arriving, waits], return_when=asyncio.FIRST_COMPLETED)
@@ -131,19 +137,16 @@ def until_a_transaction_waits_or(url: str, done: "asyncio.Future[Any]") -> None:
             pass
 
 
-def event_of_plan(event_id: str, to: str) -> EventEnvelope:
-    return reply(event_id, to).model_copy(update={"root_plan_id": "plan-1"})
-
-
-async def test_what_arrives_while_the_head_of_its_line_ends_is_handed_over(both: Pair, url: str) -> None:
-    assert await deliver_behind_an_ending_head(*both, url) == ["r-2"]
+@pytest.mark.parametrize("root", ["plan-1", "root"])
+async def test_what_arrives_while_the_head_of_its_line_ends_is_handed_over(both: Pair, url: str, root: str) -> None:
+    assert await deliver_behind_an_ending_head(*both, url, root) == ["r-2"]
 
 
 async def test_without_the_locks_of_keys_it_would_be_stuck(
     both: Pair, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def share_alone(keys: Iterable[str], mark: str) -> str:
-        return share_lock((), mark)
+    def share_alone(keys: Iterable[str]) -> str:
+        return share_lock(())
 
     monkeypatch.setattr(writer, "share_lock", share_alone)
     assert await deliver_behind_an_ending_head(*both, url) == []
@@ -175,7 +178,7 @@ async def test_a_follower_misses_no_event_that_is_committed_late(both: Pair) -> 
 
 
 async def test_without_marks_it_would_miss_one(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "mark", "1")
+    monkeypatch.setattr(Connection, "mark", "SELECT 1")
     assert await follow_two_commits(*both) == ["second"]
 
 
@@ -188,6 +191,7 @@ async def test_a_page_of_a_tenant_and_of_a_user_end_before_an_open_commit(both: 
             page = await other.events.page("default", 0, 10, user_id=user_id)
             assert [found.event.id for found in page.events] == ["before"]
             assert page.after == page.events[-1].seq
+        assert [found.event.id for found in await other.events.events(limit=1, newest=True)] == ["before"]
     for user_id in (None, "local"):
         page = await other.events.page("default", 0, 10, user_id=user_id)
         assert [found.event.id for found in page.events] == ["before", "first", "second"]

@@ -92,6 +92,7 @@ def test_a_delivery_has_the_keys_of_its_line_and_of_its_event(given: Delivery, e
         (Publish(event("e-2", root_plan_id="other")), "other"),
         (Publish(event("e-2", correlation_id="asked")), "asked"),
         (Publish(event("e-2")), "e-2"),
+        (Publish(event("e-2", root_plan_id="e-1", plan_id="child")), "child"),
         (SavePlan(plan(), None), "root"),
         (Expect(expectation(root_plan_id="root", plan_id="child")), "root"),
         (Expect(expectation(task_id="task")), "task"),

@@ -32,10 +32,12 @@ CONNECTED_WITHIN = 5
 LOOP_WITHIN = 0.05
 
 _REGISTRY = "SELECT registry FROM meta"
-# A transaction that shares the lock of all writers holds a place of the log below this class: its events come behind.
+# A transaction that shares the lock of all writers holds the last place of the log at its begin, below this class: its
+# events come behind that. Read with the rights of the house.
 _MARKS = "hashtext('soorma log ' || current_schema())"
 _ROUND = 2**31 - 1
 _LAST = "SELECT coalesce(max(seq), 0) FROM event"
+_MARK = f"SELECT pg_advisory_xact_lock_shared({_MARKS}, (coalesce(max(seq), 0) & {_ROUND})::integer) FROM event"
 _MARKED = f"""
     SELECT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
     WHERE locktype = 'advisory' AND datname = current_database() AND objsubid = 2
@@ -139,8 +141,9 @@ class Connection(family.Connection):
 
     @property
     def mark(self) -> str:
-        """The call that takes the mark of a transaction: a place given before, so that each of its own comes behind."""
-        return f"pg_advisory_xact_lock_shared({_MARKS}, {self.last_place & _ROUND})"
+        """The statement that takes the mark of a transaction, with the rights of the house. Raise psycopg.Error."""
+        self._connected()
+        return f"EXECUTE {self._prepare(_MARK, '')}"
 
     def begin_single(self, scope: str) -> None:
         """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more
@@ -295,8 +298,8 @@ class Connection(family.Connection):
         yield
 
     def undo(self) -> None:
-        """Roll back, as far as there is a connection. One that cannot be rolled back is given up. The driver forgets its
-        prepared statements at a rollback, and lets the server forget all."""
+        """Roll back, as far as there is a connection. One that cannot be rolled back is given up. At a rollback the
+        driver forgets its prepared statements, and lets the server forget all."""
         if self._raw is None:
             return
         try:

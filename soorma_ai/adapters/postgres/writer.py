@@ -44,11 +44,12 @@ class _GroupSplit(Exception):
     """The operations of a group have to be done again, alone and each with an undo of its own."""
 
 
-def share_lock(keys: Iterable[str], mark: str) -> str:
-    """Return the statement that shares the lock of all writers, takes those of the keys, always in the same order, and
-    marks a place of the log."""
+def share_lock(keys: Iterable[str]) -> str:
+    """Return the statement that shares the lock of all writers and takes those of the keys, always in the same order,
+    with the rights of the house for the mark."""
     places = sorted({int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True) for key in keys})
-    return f"SELECT {', '.join((_SHARE, *(f'pg_advisory_xact_lock({place})' for place in places), mark))}"
+    locks = _SHARE, *(f"pg_advisory_xact_lock({place})" for place in places)
+    return f"SELECT set_config('soorma.house', 'on', true), {', '.join(locks)}"
 
 
 class TransactionHooks(Struct, frozen=True, kw_only=True):
@@ -221,7 +222,7 @@ class PostgresWriter:
     def _beginning(self, keys: frozenset[str] | None) -> tuple[str, ...]:
         if self.connection.is_beside:
             return _BESIDE
-        return _BEGIN if keys is None else (*_BESIDE, share_lock(keys, self.connection.mark))
+        return _BEGIN if keys is None else (*_BESIDE, share_lock(keys), self.connection.mark)
 
     def _commit(self, group: list[Job[Any]], *, wrote: bool) -> StoreUnavailable | None:
         try:

@@ -174,6 +174,7 @@ def _must_hold(db: Connection, meaning: Meaning, heard: EventTargets, found: Nam
             pass
         case Meaning.REPLY if found.expected is not None and not heard.is_untaken:
             db.must_hold(key_of_expectation(found.expected))
+            db.must_hold(owner_of(found.expected))
         case Meaning.MAY_BE_AWAITED if not (heard.is_untaken or arrival.is_of_use(heard, found.waits)):
             pass
         case _:

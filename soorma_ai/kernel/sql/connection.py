@@ -192,8 +192,6 @@ class Connection(ABC):
         self.is_careful = False
         self.is_beside = False
         self.keys: frozenset[str] | None = None
-        # A place of the log that was given to one of its events, the last one.
-        self.last_place = 0
         self.opened: dict[str, EventTopic] = {}
         self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
         self.plan_changes = PlanChanges()

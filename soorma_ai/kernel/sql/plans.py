@@ -143,7 +143,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.reserve(db, charge, limits)
 
-        await self.write(reserving, of_delivery(delivery), keys=keys_of_delivery(delivery))
+        await self.write(reserving, of_delivery(delivery), keys=keys_of_delivery(delivery, charge.root_plan_id))
 
     async def keep_part(self, part: PromptPart, now: datetime) -> None:
         await self.write(lambda db: budget.keep_part(db, part, now))
@@ -153,7 +153,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.settle(db, one)
 
-        await self.write(settling, of_delivery(delivery), keys=keys_of_delivery(delivery))
+        await self.write(settling, of_delivery(delivery), keys=keys_of_delivery(delivery, one.reserved.root_plan_id))
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)

@@ -52,7 +52,7 @@ def publish_once(db: Connection, event: EventEnvelope) -> None:
         _go(db, seq, event)
 
 
-def record(db: Connection, event: EventEnvelope) -> tuple[int, EventEnvelope]:
+def record(db: Reader, event: EventEnvelope) -> tuple[int, EventEnvelope]:
     """An event that came in, as it was stored first."""
     seq = _insert(db, event)
     if seq is not None:
@@ -145,7 +145,7 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
     return reason
 
 
-def keep(db: Connection, event: EventEnvelope) -> int:
+def keep(db: Reader, event: EventEnvelope) -> int:
     """Return the place of the event with this id, with any content; without one, it is written."""
     seq = _insert(db, event)
     return _place_of(db, event.id)[0] if seq is None else seq
@@ -164,12 +164,15 @@ def events(
     if root_plan_id is not None:
         select = _TREE.format(direction=direction, behind=">")
     else:
-        select = f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after"
-    values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit}
+        select = (
+            f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after AND seq <= :end"
+        )
+    end = _LAST_PLACE if db.log_end is None else db.log_end
+    values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit, "end": end}
     found = _read_events(db, f"{select} ORDER BY seq {direction} LIMIT :limit", values)
     if newest:
         found.reverse()
-    return found if root_plan_id is not None else _settled(db, found)
+    return found
 
 
 def page(
@@ -187,19 +190,20 @@ def page(
     if user_id is None:
         select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"
         read = _read_events(db, select.format(**way), values)
-        found = read if root_plan_id is not None else _settled(db, read)
-        return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(read) < limit)
+        found = read if root_plan_id is not None or way is _BACK else _settled(db, read)
+        return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(found) < limit)
     looked, last = db.execute(_LOOKED_AT.format(**way), {**values, "most": MOST_LOOKED_AT}).fetchone()
     if last is not None and db.log_end is not None and way is _ON:
         last = max(after, min(last, db.log_end))
-    found = _settled(db, _read_events(db, _OWN.format(**way), {**values, "last": last}))
+    found = _read_events(db, _OWN.format(**way), {**values, "last": last})
     if len(found) == limit:
         return EventPage(tuple(found), found[-1].seq, is_end=False)
     return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
 
 
 def _settled(db: Reader, found: list[StoredEvent]) -> list[StoredEvent]:
-    """Return the events before which none is to come any more. Those of one tree come in order."""
+    """Return the events before which none is to come any more. Those of one tree come in order, and newest first there
+    is no reading on."""
     end = db.log_end
     return found if end is None else [one for one in found if one.seq <= end]
 
@@ -318,7 +322,7 @@ def _body(db: Reader, seq: int) -> bytes:
     return db.execute("SELECT CAST(event.body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
 
 
-def _insert(db: Connection, event: EventEnvelope) -> int | None:
+def _insert(db: Reader, event: EventEnvelope) -> int | None:
     """Return its place in the log; None where there is an event of its id."""
     rest, time, same, cause_id, version = event_columns(event)
     done = add_row(
@@ -338,10 +342,7 @@ def _insert(db: Connection, event: EventEnvelope) -> int | None:
         cause_id=cause_id,
         schema_version=version,
     ).fetchall()
-    if not done:
-        return None
-    db.last_place = done[0][0]
-    return db.last_place
+    return done[0][0] if done else None
 
 
 def _difference(stored: EventEnvelope, event: EventEnvelope) -> str:
