@@ -35,8 +35,8 @@ from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.ports import Delivery, Work
-from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_work
 from soorma_ai.kernel.sql import effects
+from soorma_ai.kernel.sql.commit_keys import keys_of_work
 from soorma_ai.kernel.sql.connection import Connection as AnyConnection
 from soorma_ai.kernel.sql.tables import events as log
 

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.memory import MemoryKey, StoreMemory
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.ports import Delivery, Work
-from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_events, keys_of_work
+from soorma_ai.kernel.sql.commit_keys import keys_of_events, keys_of_work
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

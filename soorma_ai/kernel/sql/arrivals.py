@@ -17,12 +17,12 @@ from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.ports.conditions import UntakenConditions
 from soorma_ai.kernel.rules.arrival import arrival, untaken
 from soorma_ai.kernel.rules.arrival.arrival import EventTargets, Meaning, NamedRows
-from soorma_ai.kernel.rules.arrival.commit_keys import key_of_expectation
 from soorma_ai.kernel.rules.arrival.effects import Effect, arrival_of
 from soorma_ai.kernel.rules.arrival.matching import owner_of
 from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.sql.apply import apply
 from soorma_ai.kernel.sql.codec import moment
+from soorma_ai.kernel.sql.commit_keys import key_of_expectation
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log

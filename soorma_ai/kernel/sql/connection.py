@@ -170,7 +170,7 @@ class Connection(ABC):
     claim. `is_leaving`: something stands in the outbox unknown to the relay. `holder` is the number of this process,
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
-    it. It changes rows of `keys` alone, None for any, see `rules.arrival.commit_keys`. `is_far_from_hands`: another
+    it. It changes rows of `keys` alone, None for any, see `commit_keys`. `is_far_from_hands`: another
     thread answers for them. `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of
     prompts and offers known to be stored, by this transaction or an earlier one, with the time of their write. `opened`
     are the expectations opened by this operation, with the topic of their events. It `keeps_plans`: the states of plans

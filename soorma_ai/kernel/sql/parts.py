@@ -30,8 +30,8 @@ from soorma_ai.kernel.ports import (
     Swept,
     Work,
 )
-from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_events, keys_of_work
 from soorma_ai.kernel.sql import arrivals, due_timers, effects, registration, sweep
+from soorma_ai.kernel.sql.commit_keys import keys_of_events, keys_of_work
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.plans import SqlPlans

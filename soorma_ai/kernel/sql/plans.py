@@ -14,9 +14,9 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import Delivery, Settlement
-from soorma_ai.kernel.rules.arrival.commit_keys import keys_of_delivery
 from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
+from soorma_ai.kernel.sql.commit_keys import keys_of_delivery
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import StorePart, reading
 from soorma_ai.kernel.sql.plan_states import StateInHand, oldest_first
