@@ -19,6 +19,18 @@ from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.kernel.sql.tables import events as log
 
+# Effects on rows that commits of other trees and requests may change as well.
+_BeyondATree = (
+    asked.Postpone
+    | StoreMemory
+    | DropMemory
+    | IncrementMemory
+    | AppendMemory
+    | OpenSession
+    | asked.FeatureEffect
+    | asked.Declare
+)
+
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     handled = [delivery.event for delivery in (work.delivery, *work.following)]
@@ -129,9 +141,6 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
             timers.schedule(db, effect)
         case asked.Unschedule(timer_id):
             timers.unschedule(db, timer_id)
-        case asked.Postpone():
-            db.must_be_alone()
-            consequences.postpone(db, effect)
         case asked.SaveValue():
             plans.save_value(db, effect)
         case asked.DropValue():
@@ -142,17 +151,22 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
             tasks.save_sub_task(db, effect)
         case asked.EndTask(agent, task_id):
             tasks.end(db, agent, task_id)
-        case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
+        case _:
             db.must_be_alone()
+            _apply_alone(db, effect, now)
+
+
+def _apply_alone(db: Connection, effect: _BeyondATree, now: datetime) -> None:
+    match effect:
+        case asked.Postpone():
+            consequences.postpone(db, effect)
+        case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
             memory.change(db, effect)
         case OpenSession():
-            db.must_be_alone()
             memory.open_session(db, effect)
         case asked.FeatureEffect():
-            db.must_be_alone()
             db.features.apply(db, effect)
         case asked.Declare(agent, definition):
-            db.must_be_alone()
             registration.declare(db, agent, definition, now)
         case _:
             assert_never(effect)
