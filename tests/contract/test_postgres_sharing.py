@@ -138,7 +138,7 @@ def until_a_transaction_waits_or(url: str, done: "asyncio.Future[Any]") -> None:
 
 
 @pytest.mark.parametrize("root", ["plan-1", "root"])
-async def test_what_arrives_while_the_head_of_its_line_ends_is_handed_over(both: Pair, url: str, root: str) -> None:
+async def test_an_arrival_while_the_head_of_its_line_ends_is_handed_over(both: Pair, url: str, root: str) -> None:
     assert await deliver_behind_an_ending_head(*both, url, root) == ["r-2"]
 
 
@@ -198,7 +198,7 @@ async def test_a_page_of_a_tenant_and_of_a_user_end_before_an_open_commit(both: 
 
 
 @pytest.mark.parametrize("alone", ["registration", "fact", "session"])
-async def test_what_concerns_more_than_its_tree_waits_for_all_other_commits(both: Pair, url: str, alone: str) -> None:
+async def test_a_commit_beyond_its_tree_waits_for_all_others(both: Pair, url: str, alone: str) -> None:
     one, other = both
     await other.registry.register([awaiting_payment()], NOW)
     giver: Delivery = await hold_delivery(other)

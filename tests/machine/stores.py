@@ -81,6 +81,7 @@ class OneThreadDatabase(Database):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> T:
         await asyncio.sleep(0)  # like a change of threads: other ready tasks come first
         if self.commits_left == 0 and not self.keeps_last:

@@ -6,21 +6,20 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from math import isfinite
+from itertools import count
 from time import monotonic
 from typing import Any
 
 import psycopg
 from msgspec.structs import replace
-from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
-from psycopg.types.string import StrDumper
 
 from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
 from soorma_ai.adapters.postgres.faults import in_our_words, translate
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
+from soorma_ai.adapters.postgres.literals import TYPES, TextDumper, literal, quote
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
@@ -71,6 +70,7 @@ class Connection(family.Connection):
         self._singles: list[str] | None = None
         # Names of statements prepared on the present connection, by text and types.
         self._prepared: dict[tuple[str, str], str] = {}
+        self._numbers = count()
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
@@ -155,10 +155,10 @@ class Connection(family.Connection):
         self._singles = None
 
     def _execute_single(self, before: list[str], sql: str, parameters: family.Parameters) -> family.Rows:
-        values = None if isinstance(parameters, Mapping) else [_literal(value) for value in parameters]
+        values = None if isinstance(parameters, Mapping) else [literal(value) for value in parameters]
         if not before or values is None or None in values:
             raise SecondStatement
-        name = self._prepare(sql, ", ".join(_TYPES.get(type(value), "text") for value in parameters))
+        name = self._prepare(sql, ", ".join(TYPES.get(type(value), "text") for value in parameters))
         given = f"({', '.join(map(str, values))})" if values else ""
         found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
         found.nextset()
@@ -171,7 +171,7 @@ class Connection(family.Connection):
         """Prepare a statement for this connection, once for parameters of these types; return its name."""
         name = self._prepared.get((sql, types))
         if name is None:
-            name = f"single_{len(self._prepared)}"
+            name = f"single_{next(self._numbers)}"
             self.raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {spell_numbered(sql)}".encode())
             self._prepared[sql, types] = name
         return name
@@ -204,6 +204,8 @@ class Connection(family.Connection):
         if self._singles is not None:
             return self._execute_single(self._singles, sql, parameters)
         found = self.raw.execute(spell(sql).encode(), parameters or None)
+        if sql.startswith("ROLLBACK"):
+            self._prepared.clear()
         # The server's word for what it did, whatever the statement begins with.
         if not (found.statusmessage or "").startswith("SELECT"):
             self.changes += max(found.rowcount, 0)
@@ -221,7 +223,7 @@ class Connection(family.Connection):
         if not unmoved:
             self.raw.execute("COMMIT")
             return
-        ids = ", ".join(map(_quote, unmoved))
+        ids = ", ".join(map(quote, unmoved))
         moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}]) RETURNING plan_id, seq, place"
         found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; COMMIT".encode())
         found.nextset()
@@ -298,17 +300,23 @@ class Connection(family.Connection):
         yield
 
     def undo(self) -> None:
-        """Roll back, as far as there is a connection. One that cannot be rolled back is given up. At a rollback the
-        driver forgets its prepared statements, and lets the server forget all."""
+        """Roll back, as far as there is a connection. One that cannot be rolled back is given up."""
         if self._raw is None:
             return
         try:
             self._raw.execute("ROLLBACK")
-            if self._prepared:
-                self._prepared.clear()
-                self._raw.execute("DEALLOCATE ALL")
         except psycopg.Error:
             self.close()
+        self._forget_prepared()
+
+    def _forget_prepared(self) -> None:
+        """Forget the prepared statements after a rollback. The driver may have let the server forget all of them, or
+        not; their names are not used again."""
+        names = [*self._prepared.values()]
+        self._prepared.clear()
+        for name in names:
+            with suppress(psycopg.Error, StoreUnavailable):
+                self.raw.execute(f"DEALLOCATE {name}")
 
     def close(self) -> None:
         raw, self._raw = self._raw, None
@@ -320,42 +328,7 @@ class Connection(family.Connection):
 def act(acting: TenantScope) -> str:
     """Return the statement for the scope of the rest of a transaction; see `guard`."""
     given = {"tenant": acting.tenant_id or "", "user": acting.user_id or "", "house": "on" if acting.is_house else ""}
-    return "SELECT " + ", ".join(f"set_config('soorma.{name}', {_quote(value)}, true)" for name, value in given.items())
-
-
-def _quote(text: str) -> str:
-    """Standard strings know no other escape."""
-    return "'" + _without_nul(text).replace("'", "''") + "'"
-
-
-_TYPES: dict[type[object], str] = {int: "bigint", float: "double precision"}
-
-
-def _literal(value: object) -> str | None:
-    """Return a parameter as it is spelled in a statement; None for one of another type."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return None
-        case str():
-            return _quote(value)
-        case int():
-            return repr(value) if -(2**63) <= value < 2**63 else None
-        case float():
-            return repr(value) if isfinite(value) else None
-        case _:
-            return None
-
-
-def _without_nul(text: str) -> str:
-    """Return text without NUL, impossible here. A non-character stands for it, and `json_quote` reads it back."""
-    return text.replace("\0", "\uffff")
-
-
-class TextDumper(StrDumper):
-    def dump(self, obj: str) -> Buffer | None:
-        return super().dump(_without_nul(obj))
+    return "SELECT " + ", ".join(f"set_config('soorma.{name}', {quote(value)}, true)" for name, value in given.items())
 
 
 _SESSION = {
