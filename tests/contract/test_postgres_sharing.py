@@ -30,6 +30,7 @@ from store_kit import (
 
 from soorma_ai.adapters.postgres import PostgresStore, writer
 from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.readers import READERS
 from soorma_ai.adapters.postgres.writer import share_lock
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan
@@ -226,3 +227,21 @@ async def test_a_process_shares_and_tells_only_with_others(url: str) -> None:
         async with open_store(PostgresStore(url, ALL_FEATURES)) as other:
             await asyncio.to_thread(until, lambda: one.database.shares)
             assert other.database.shares
+
+
+async def test_work_goes_on_after_the_server_has_forgotten_prepared_statements(both: Pair) -> None:
+    store, _ = both
+
+    def forget(db: Any) -> None:
+        db.execute("DEALLOCATE ALL")
+
+    async def work(plan_id: str) -> None:
+        held = await hold_delivery(store)
+        await store.queue.commit(Work(held, Ack(), (SavePlan(plan(plan_id), None),)), NOW)
+        for _ in range(2 * READERS):
+            assert await store.plans.cancellation(plan_id) is None
+
+    await work("plan-1")
+    await store.database.publish(forget, NOW, keys=frozenset())
+    await asyncio.gather(*(store.database.read(forget) for _ in range(4 * READERS)))
+    await work("plan-2")

@@ -98,7 +98,14 @@ class OneThreadDatabase(Database):
             self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False) -> T:
+    async def read(
+        self,
+        query: Callable[[Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
+    ) -> T:
         await self._alive()
         return await super().read(query, acting)
 

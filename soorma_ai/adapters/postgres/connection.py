@@ -12,11 +12,12 @@ from typing import Any
 
 import psycopg
 from msgspec.structs import replace
+from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
-from soorma_ai.adapters.postgres.faults import in_our_words, translate
+from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words, translate
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
 from soorma_ai.adapters.postgres.literals import TYPES, TextDumper, literal, quote
@@ -103,7 +104,8 @@ class Connection(family.Connection):
         when there is none. Raise psycopg.Error."""
         raw = self._connected()
         self._patience = LOOP_WITHIN
-        found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
+        with self._expecting_prepared():
+            found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
             pass
         row = found.fetchone()
@@ -160,7 +162,8 @@ class Connection(family.Connection):
             raise SecondStatement
         name = self._prepare(sql, ", ".join(TYPES.get(type(value), "text") for value in parameters))
         given = f"({', '.join(map(str, values))})" if values else ""
-        found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
+        with self._expecting_prepared():
+            found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
         found.nextset()
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
@@ -175,6 +178,16 @@ class Connection(family.Connection):
             self.raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {spell_numbered(sql)}".encode())
             self._prepared[sql, types] = name
         return name
+
+    @contextmanager
+    def _expecting_prepared(self) -> Generator[None]:
+        """Raise Interrupted where a prepared statement is gone: at some rollbacks, the driver lets the server forget
+        all of them."""
+        try:
+            yield
+        except errors.InvalidSqlStatementName as error:
+            self._prepared.clear()
+            raise Interrupted(f"a prepared statement is gone: {error}") from error
 
     def act(self, acting: TenantScope) -> str:
         """Return the statement for the scope of the rest of the transaction."""
@@ -204,8 +217,6 @@ class Connection(family.Connection):
         if self._singles is not None:
             return self._execute_single(self._singles, sql, parameters)
         found = self.raw.execute(spell(sql).encode(), parameters or None)
-        if sql.startswith("ROLLBACK"):
-            self._prepared.clear()
         # The server's word for what it did, whatever the statement begins with.
         if not (found.statusmessage or "").startswith("SELECT"):
             self.changes += max(found.rowcount, 0)
@@ -307,16 +318,6 @@ class Connection(family.Connection):
             self._raw.execute("ROLLBACK")
         except psycopg.Error:
             self.close()
-        self._forget_prepared()
-
-    def _forget_prepared(self) -> None:
-        """Forget the prepared statements after a rollback. The driver may have let the server forget all of them, or
-        not; their names are not used again."""
-        names = [*self._prepared.values()]
-        self._prepared.clear()
-        for name in names:
-            with suppress(psycopg.Error, StoreUnavailable):
-                self.raw.execute(f"DEALLOCATE {name}")
 
     def close(self) -> None:
         raw, self._raw = self._raw, None
