@@ -10,13 +10,14 @@ from functools import partial
 from typing import TypeVar
 
 from soorma_ai.adapters.postgres import row_level_security
-from soorma_ai.adapters.postgres.connection import Connection, connection_to
+from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.notifications import Notification, Notifier
 from soorma_ai.adapters.postgres.readers import Readers
+from soorma_ai.adapters.postgres.sessions import connection_to
 from soorma_ai.adapters.postgres.writer import PostgresWriter, TransactionHooks
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival

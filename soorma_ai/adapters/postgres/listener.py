@@ -12,9 +12,9 @@ from typing import Protocol
 
 import psycopg
 
-from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
+from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
