@@ -26,6 +26,7 @@ from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
 from soorma_ai.features.remote.extension import EXTENSION as REMOTE
 from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
 from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
+from soorma_ai.features.trials.extension import EXTENSION as TRIALS
 from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
@@ -49,7 +50,10 @@ if TYPE_CHECKING:
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
+EVERY = (
+    *(DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY),
+    *(REMOTE, RETRIEVAL, TRACKING, TRIALS, UPKEEP),
+)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.

@@ -285,6 +285,7 @@ MANAGING: dict[str, Call] = {
     "memory.share": lambda c, t: _of(c, t).memory.store_knowledge("x", key="k", shared=True),
     "prune": lambda c, t: _of(c, t).prune(dry_run=True),
     "forget": lambda c, t: _of(c, t).forget("nobody known"),
+    "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
 }
 GRANTING: dict[str, Call] = {
     "keys.add": lambda c, t: c.keys.add(new_key(t.tenant_id, "eve", c.services.clock.now())[0]),

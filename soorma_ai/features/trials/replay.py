@@ -63,18 +63,27 @@ class Replay(Struct, frozen=True):
 
     async def try_plan(self, plan: PlanRecord) -> PlanTrial:
         """Judge the recorded answers of a plan in order, up to the first difference."""
+        return await self._try_from(plan, 0, await self.plans.count_decisions(plan.plan_id))
+
+    async def try_last(self, plan: PlanRecord) -> PlanTrial:
+        """Judge the last recorded answer of a plan."""
         count = await self.plans.count_decisions(plan.plan_id)
+        return await self._try_from(plan, max(0, count - 1), count)
+
+    async def _try_from(self, plan: PlanRecord, begin: int, count: int) -> PlanTrial:
+        trial = PlanTrial(plan.plan_id, plan.agent, plan.goal_event, count, 0)
+        if not count:
+            return trial
         rows = PlanRows(
             plan,
             await self.plans.steps(plan.plan_id),
             await self.plans.find_shown(plan.plan_id),
             await self.registry.all_events(plan.lineage.tenant_id),
         )
-        trial = PlanTrial(plan.plan_id, plan.agent, plan.goal_event, count, 0)
-        for first in range(0, count, PAGE):
+        for first in range(begin, count, PAGE):
             for number, entry in enumerate(await self.plans.decisions(plan.plan_id, first, PAGE), first + 1):
                 tried = await self._try(rows, number, entry)
-                trial = replace(trial, tried=number)
+                trial = replace(trial, tried=number - begin)
                 if tried.outcome is Outcome.UNREADABLE:
                     trial = replace(trial, unreadable=trial.unreadable + 1)
                 elif tried.outcome is not Outcome.SAME:
