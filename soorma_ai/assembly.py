@@ -51,8 +51,17 @@ Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
 EVERY = (
-    *(DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY),
-    *(REMOTE, RETRIEVAL, TRACKING, TRIALS, UPKEEP),
+    DEAD_LETTERS,
+    FEDERATION,
+    IDENTITY,
+    KNOWLEDGE,
+    HUMAN_TASKS,
+    PLAN_MEMORY,
+    REMOTE,
+    RETRIEVAL,
+    TRACKING,
+    TRIALS,
+    UPKEEP,
 )
 ALL_FEATURES = feature_set(EVERY)
 

@@ -11,6 +11,7 @@ from soorma_ai.api.clients.transport import timed_out, way_by
 from soorma_ai.api.tokens import name_token
 from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
+from soorma_ai.features.trials.owner_ledger import OwnerTrialLedger
 from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -54,6 +55,10 @@ class OwnerClient(AsyncClient):
     @property
     def keys(self) -> "OwnerKeys":
         return OwnerKeys(self._caller)
+
+    @property
+    def trial_ledger(self) -> OwnerTrialLedger:
+        return OwnerTrialLedger(self._caller)
 
 
 class OwnerKeys:

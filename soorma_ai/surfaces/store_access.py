@@ -72,6 +72,11 @@ class StoreAccess(Protocol[ClientKind]):
         """Make a call of the owner or of the server. Raise as `keep` does, and ServerUnavailable."""
         ...
 
+    def steer_beside(self, do: "Callable[[Client, ClientKind], Awaitable[T]]") -> T:
+        """Make calls of the owner, beside a client that reads the committed state by the prompts of the command. Raise
+        as `keep` does."""
+        ...
+
 
 class OpenStore(Protocol):
     """Opens the access of one command, as a person: without one, as the local operator."""

@@ -347,7 +347,7 @@ TRIALS = Service(
     client="AsyncTrials",
     blocking="BlockingTrials",
     protocol="TrialCalls",
-    text="Trials of recorded decisions. Nothing is carried out, and no model is called.",
+    text="Trials of recorded decisions. Nothing is carried out.",
     is_part=True,
 )
 READER = Service(

@@ -47,6 +47,7 @@ IN_PROCESS = {
     "client.forget": "served at the control socket only",
     "client.keys": "served at the control socket only",
     "client.prune": "served at the control socket only",
+    "client.trial_ledger": "served at the control socket only",
     "memory.append": "changes a value in its place, without a key to send it again by",
     "memory.increment": "changes a value in its place, without a key to send it again by",
     "registry.live_events": "a page of the console is made of it",

@@ -286,6 +286,7 @@ MANAGING: dict[str, Call] = {
     "prune": lambda c, t: _of(c, t).prune(dry_run=True),
     "forget": lambda c, t: _of(c, t).forget("nobody known"),
     "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
+    "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }
 GRANTING: dict[str, Call] = {
     "keys.add": lambda c, t: c.keys.add(new_key(t.tenant_id, "eve", c.services.clock.now())[0]),

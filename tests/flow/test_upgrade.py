@@ -11,7 +11,7 @@ from test_trials import rows_of
 from soorma_ai import EventDefinition, Forbidden, GoalContext, PlanContext, Planner, PlatformContext, Tool
 from soorma_ai.adapters.prompts import packaged_prompts
 from soorma_ai.features.trials.records import Outcome
-from soorma_ai.features.trials.upgrade_rules import upgraded_events
+from soorma_ai.features.trials.upgrade.rules import upgraded_events
 from soorma_ai.kernel.domain.registry import EventRole
 from soorma_ai.testing.scripted import publish
 

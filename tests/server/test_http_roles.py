@@ -70,6 +70,7 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/trace": Row("see"),
     f"GET {PLAN}/prompt": Row("steer"),
     f"GET {PLAN}/trial": Row("steer"),
+    f"POST {PLAN}/trial": Row("lend", lambda t: {"model": "ollama_chat/none", "patience": 0}),
     # Routes without an owner, and without a need for an operator.
     f"POST {PLAN}/resume": Row("steer", no_body),
     "POST /v1/resumptions": Row("begin", no_body),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.lock import AlreadyOwned, owner_of
-from soorma_ai.assembly import make_clock, make_store
+from soorma_ai.assembly import make_clock, make_store, reasoners_of
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.people import Person
@@ -43,7 +43,8 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
     await store.open(clock.now())
     try:
         prompts = PromptFiles(*access.prompts_dirs, *read_settings(access.store_url).prompts_dirs)
-        yield Client(Services(store, clock, prompts, Signals()), Person(access.tenant_id, LOCAL_USER))
+        services = Services(store, clock, prompts, Signals(), make_reasoner=reasoners_of(None))
+        yield Client(services, Person(access.tenant_id, LOCAL_USER))
     finally:
         await store.close()
 
@@ -110,6 +111,15 @@ class CommandRunner:
         """Make a call of the owner or of the server. Raise as `keep` does, and ServerUnavailable."""
         server = self._access.server
         return asyncio.run(self._run(do) if server is None else self._ask(server, do))
+
+    def steer_beside(self, do: Callable[[Client, PlatformClient], Awaitable[T]]) -> T:
+        """Make calls of the owner, beside a reading client. Raise as `keep` does."""
+
+        async def read_beside(owner: PlatformClient) -> T:
+            async with read_only_client(self._access) as reader:
+                return await do(reader, owner)
+
+        return asyncio.run(self._run(read_beside))
 
     async def _ask(self, server: ServerOption, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
         self.has_owner = True

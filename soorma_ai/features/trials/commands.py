@@ -1,31 +1,57 @@
-"""`soorma trial`: recorded answers before today's code, registry, rules and prompts."""
+"""`soorma trial`: recorded answers before today's rules, and recorded questions to another model."""
 
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.features.trials.calls import TrialCalls
-from soorma_ai.features.trials.figures import share_of
-from soorma_ai.features.trials.records import DecisionTrial, Outcome, PlanTrial
+from soorma_ai.features.trials.records import MOST_TIMES, ModelTrial, PlanTrial, Stop
 from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Age, as_json, with_platform
 from soorma_ai.surfaces.store_access import open_store
-from soorma_ai.surfaces.terminal.escapes import one_line, printable
-from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json
-from soorma_ai.surfaces.terminal.wording import short_id
+from soorma_ai.surfaces.terminal.printing import Printer, print_json
 
-_STYLES = {Outcome.SAME: GOOD, Outcome.REWORDED: WAITING, Outcome.DIFFERENT: BAD, Outcome.REFUSED: BAD}
-_INDENT = 3
+if TYPE_CHECKING:
+    from soorma_ai.features.trials.ports import TrialLedger
+    from soorma_ai.kernel.runtime.client.client import Client
+
+# Exit code of a command that a signal ends.
+INTERRUPTED = 130
 
 
 class TrialClient(KernelCalls, TrialCalls, Protocol):
     """Calls of the kernel and for trials."""
+
+
+class LedgerClient(Protocol):
+    """Client of the owner of a store."""
+
+    @property
+    def trial_ledger(self) -> "TrialLedger": ...
+
+
+class TrialOptions(Struct, frozen=True, kw_only=True):
+    """Options of the command."""
+
+    plan: str | None
+    since: timedelta | None
+    sample: int
+    prompts: Path | None
+    model: str | None
+    times: int
+    max_usd: float | None
+    at_least: float | None
+    api_base: str | None
+    price: tuple[float, float] | None
+    as_json: bool
 
 
 @click.command()
@@ -40,65 +66,132 @@ class TrialClient(KernelCalls, TrialCalls, Protocol):
     metavar="DIR",
     help="Folder with prompts, searched before all others.",
 )
+@click.option("--model", metavar="MODEL", help="Ask this model the recorded questions again.")
+@click.option(
+    "--times", type=click.IntRange(1, MOST_TIMES), default=1, show_default=True, help="Answers to each question."
+)
+@click.option("--max-usd", type=click.FloatRange(0), metavar="USD", help="Budget of all calls of the trial.")
+@click.option("--at-least", type=click.FloatRange(0, 1), metavar="SHARE", help="Exit code 0 from this pass@1 on.")
+@click.option("--api-base", metavar="URL", help="Address of the model's provider.")
+@click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars per token in and per token out.")
 @as_json
 @with_platform
-def trial(
-    access: Access, plan: str | None, since: timedelta | None, sample: int, prompts: Path | None, as_json: bool
-) -> None:
-    """Judge recorded answers by today's code, registry, rules and prompts.
+def trial(access: Access, **given: Any) -> None:
+    """Judge recorded answers by today's code, registry, rules and prompts, or ask another model.
 
-    No model is called and nothing is carried out. A plan's trial stops at its first difference. Exit code 1 for a
-    difference.
+    Without --model, no model is called. Nothing is carried out. A plan's trial stops at its first difference. Exit code
+    1 for a difference; with --at-least, for a lower share of good answers.
+
+    Answers of a model are kept: the same command again goes on after a stop, and pays no answer twice.
     """
-    if prompts is not None:
-        if access.server is not None:
-            raise click.UsageError("--prompts names a folder of this machine: leave out --url")
-        access = replace(access, prompts_dirs=(prompts,))
-    if plan is not None and since is not None:
-        raise click.UsageError("--since selects plans: leave out PLAN")
-    found = open_store(access).look_up(lambda client: _try_plans(client, plan, since, sample))
-    if as_json:
+    wanted = TrialOptions(**given)
+    access = _check_options(access, wanted)
+    if wanted.model is not None:
+        _try_model(access, wanted, wanted.model)
+        return
+    found = open_store(access).look_up(lambda client: _try_plans(client, wanted))
+    from soorma_ai.features.trials.printing import print_plan_trials
+
+    if wanted.as_json:
         print_json(found)
     else:
-        _print(Printer(), found)
+        print_plan_trials(Printer(), found)
     if not all(one.is_same for one in found):
         raise click.exceptions.Exit(1)
 
 
-async def _try_plans(client: TrialClient, plan: str | None, since: timedelta | None, sample: int) -> list[PlanTrial]:
-    if plan is not None:
-        return [await client.trial(await find_plan(client, plan))]
-    plans = await client.plans(limit=sample)
-    if since is not None:
-        first = SystemClock().now() - since
-        plans = [one for one in plans if one.created_at >= first]
-    return [await client.trial(one.plan_id) for one in plans]
+def _check_options(access: Access, wanted: TrialOptions) -> Access:
+    """Return the access with the prompts of the options. Raise UsageError for options that exclude each other."""
+    if wanted.plan is not None and wanted.since is not None:
+        raise click.UsageError("--since selects plans: leave out PLAN")
+    of_model = {"--times": wanted.times > 1, "--max-usd": wanted.max_usd is not None}
+    of_model |= {"--at-least": wanted.at_least is not None, "--api-base": wanted.api_base is not None}
+    of_model |= {"--price": wanted.price is not None}
+    if wanted.model is None and (alone := [name for name, is_given in of_model.items() if is_given]):
+        raise click.UsageError(f"{alone[0]} is for a trial of a model: give --model too")
+    of_machine = {"--prompts": wanted.prompts, "--api-base": wanted.api_base, "--price": wanted.price}
+    if access.server is not None:
+        for name in (name for name, value in of_machine.items() if value is not None):
+            raise click.UsageError(f"{name} holds for this machine alone: leave out --url")
+    return access if wanted.prompts is None else replace(access, prompts_dirs=(wanted.prompts,))
 
 
-def _print(printer: Printer, found: list[PlanTrial]) -> None:
-    for one in found:
-        outcome = one.first.outcome if one.first else Outcome.SAME
-        unread = f", {one.unreadable} unreadable" if one.unreadable else ""
-        about = f"  {one_line(one.planner)}  {one_line(one.goal_event)}"
-        compared = f"  {one.tried} of {one.count} decisions compared{unread}"
-        printer.line((short_id(one.plan_id), BOLD), about, "  ", (outcome, _STYLES[outcome]), (compared, DIM))
-        if one.first is not None:
-            _print_difference(printer, one.first)
-    if len(found) != 1:
-        printer.line(*_summary(found))
+async def _try_plans(client: TrialClient, wanted: TrialOptions) -> list[PlanTrial]:
+    return [await client.trial(plan_id) for plan_id in await _find_plans(client, wanted)]
 
 
-def _summary(found: list[PlanTrial]) -> tuple[Part, ...]:
-    if not found:
-        return ("no plans",)
-    share = share_of(sum(one.is_same for one in found), len(found))
-    interval = f", 95 % interval {share.low:.1%} to {share.high:.1%}"
-    return ((f"{share.good} of {share.count} plans same", BOLD), f" ({share.value:.1%}{interval})")
+async def _find_plans(client: KernelCalls, wanted: TrialOptions) -> list[str]:
+    if wanted.plan is not None:
+        return [await find_plan(client, wanted.plan)]
+    plans = await client.plans(limit=wanted.sample)
+    first = SystemClock().now() - wanted.since if wanted.since is not None else None
+    return [one.plan_id for one in plans if first is None or one.created_at >= first]
 
 
-def _print_difference(printer: Printer, first: DecisionTrial) -> None:
-    reason = one_line(first.reason)
-    printer.line((f"decision {first.number}: ", BOLD), (reason, _STYLES[first.outcome]), indent=_INDENT)
-    for line in (*first.answer, *first.question):
-        style = GOOD if line.startswith("+") else BAD if line.startswith("-") else DIM
-        printer.line((printable(line), style), indent=2 * _INDENT)
+def _try_model(access: Access, wanted: TrialOptions, model: str) -> None:
+    from soorma_ai.features.trials.figures import report_of
+    from soorma_ai.features.trials.printing import print_model_trial, print_report
+
+    printer, found = Printer(), list[ModelTrial]()
+
+    async def collect(trials: AsyncGenerator[ModelTrial]) -> None:
+        found.clear()
+        async for one in trials:
+            found.append(one)
+            if not wanted.as_json:
+                print_model_trial(printer, one)
+
+    is_interrupted = _run_until_interrupted(access, wanted, model, collect)
+    report = report_of(found, wanted.times)
+    if wanted.as_json:
+        print_json({"report": report, "plans": found})
+    else:
+        print_report(printer, report, model)
+    if is_interrupted:
+        click.echo("stopped; the same command goes on from here", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+    is_whole = not any(one.stopped for one in found)
+    if not is_whole:
+        click.echo(
+            f"the budget of {wanted.max_usd} US dollars is spent; a larger --max-usd goes on from here", err=True
+        )
+    is_good = is_whole and report.is_good(wanted.at_least)
+    if not is_good:
+        raise click.exceptions.Exit(1)
+
+
+def _run_until_interrupted(
+    access: Access, wanted: TrialOptions, model: str, collect: Callable[[AsyncGenerator[ModelTrial]], Awaitable[None]]
+) -> bool:
+    """Run the trials over HTTP, or in this process beside the owner of the store. Return whether a signal ended it."""
+    store = open_store(access)
+
+    async def try_locally(reader: "Client", owner: LedgerClient) -> None:
+        from soorma_ai.features.trials.local_trial import ModelChange, try_plans
+
+        change = ModelChange(model, wanted.times, wanted.max_usd, wanted.api_base, wanted.price)
+        await collect(try_plans(reader, owner.trial_ledger, await _find_plans(reader, wanted), change))
+
+    try:
+        if access.server is not None:
+            store.look_up(lambda client: collect(_try_over_http(client, wanted, model)))
+        else:
+            store.steer_beside(try_locally)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+async def _try_over_http(client: TrialClient, wanted: TrialOptions, model: str) -> AsyncGenerator[ModelTrial]:
+    """Try plans by a server, each by as many calls as it takes."""
+    spent = 0.0
+    for plan_id in await _find_plans(client, wanted):
+        left = None if wanted.max_usd is None else max(0.0, wanted.max_usd - spent)
+        trial, paid = await client.try_model(plan_id, model, times=wanted.times, max_usd=left), 0.0
+        while trial.stopped is Stop.TIME:
+            paid += trial.paid_usd
+            trial = await client.try_model(plan_id, model, times=wanted.times, max_usd=left)
+        spent += trial.now.usd or 0.0
+        yield replace(trial, paid_usd=trial.paid_usd + paid)
+        if trial.stopped is Stop.BUDGET:
+            return

@@ -1,21 +1,22 @@
-"""Extension: trials of recorded decisions, and of upgrades."""
+"""Extension: calls of models in trials, and checks of upgrades."""
 
-from soorma_ai.features.trials.ports import CONTRACTS, Taking
-from soorma_ai.kernel.domain.registry import Registration
+from soorma_ai.features.trials import statements
+from soorma_ai.features.trials.ports import FEATURE, TRIALS
+from soorma_ai.features.trials.tables import TRIAL_TABLES
+from soorma_ai.features.trials.upgrade.ports import CONTRACTS
+from soorma_ai.features.trials.upgrade.statements import find_registrations
 from soorma_ai.kernel.extension import Extension
-from soorma_ai.kernel.sql.codec import registration
-from soorma_ai.kernel.sql.connection import Reader
-from soorma_ai.kernel.sql.database import StorePart, reading
-from soorma_ai.kernel.sql.storage import Storage
+from soorma_ai.kernel.sql.connection import Removal
+from soorma_ai.kernel.sql.database import StorePart, reading, writing
+from soorma_ai.kernel.sql.schema import statements as split
+from soorma_ai.kernel.sql.storage import Storage, Table
 from soorma_ai.kernel.sql.tables.open_work import find_open_work
 
 
-def find_registrations(db: Reader, tenant_id: str) -> tuple[list[Registration], list[Taking]]:
-    found = db.execute(
-        "SELECT body FROM agent WHERE tenant IS NULL OR tenant = ? ORDER BY agent", (tenant_id,)
-    ).fetchall()
-    takings = db.execute("SELECT agent, topic, event_name FROM taking ORDER BY seq").fetchall()
-    return [registration(body) for (body,) in found], [(agent, topic, name) for agent, topic, name in takings]
+class SqlTrials(StorePart):
+    trial_calls = reading(statements.find_calls)
+    open_trial_call = writing(statements.open_call)
+    close_trial_call = writing(statements.close_call)
 
 
 class SqlContracts(StorePart):
@@ -23,4 +24,12 @@ class SqlContracts(StorePart):
     open_work = reading(find_open_work)
 
 
-EXTENSION = Extension(name="trials", storage=Storage(parts={CONTRACTS: SqlContracts}))
+EXTENSION = Extension(
+    name=FEATURE,
+    storage=Storage(
+        statements=tuple(split(TRIAL_TABLES)),
+        tables=(Table("trial_call"),),
+        parts={TRIALS: SqlTrials, CONTRACTS: SqlContracts},
+        removal=Removal(some_of_person=statements.SOME_OF_PERSON, old=statements.OLD),
+    ),
+)

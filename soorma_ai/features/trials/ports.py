@@ -1,46 +1,28 @@
-"""Ports of an upgrade check: reads of a store."""
+"""Port for calls of models in trials."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from typing_extensions import Unpack
-
-from soorma_ai.kernel.domain.expectations import Expectation
-from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.registry import EventDefinition, Registration
-from soorma_ai.kernel.ports.conditions import PlanConditions
+from soorma_ai.features.trials.records import TrialCall
 from soorma_ai.kernel.ports.part_keys import StoreKey
-from soorma_ai.kernel.ports.stored_questions import StoredQuestions
 
-if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.arrival.contracts import OpenWork
-
-# Agent, topic, name.
-Taking = tuple[str, str, str]
+FEATURE = "trials"
 
 
-class OpenPlans(StoredQuestions, Protocol):
-    """Part of `Plans` for plans and their open expectations."""
+class TrialLedger(Protocol):
+    """Ledger of calls, and of their answers. It has no other rows."""
 
-    async def plans(
-        self, *, tenant_id: str | None, limit: int, user_id: str | None = None, **conditions: Unpack[PlanConditions]
-    ) -> list[PlanRecord]: ...
-
-    async def expectations(
-        self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
-    ) -> list[Expectation]: ...
-
-
-class ContractFacts(Protocol):
-    """Facts about the contracts of a tenant."""
-
-    async def registrations(self, tenant_id: str) -> tuple[Sequence[Registration], Sequence[Taking]]:
-        """Return registrations of the tenant and shared ones, and the first takings of all events, in order."""
+    async def trial_calls(self, tenant_id: str, question: str, model: str) -> Sequence[TrialCall]:
+        """Return the calls about a question, the first ones first."""
         ...
 
-    async def open_work(self, tenant_id: str | None, agent: str, definition: EventDefinition) -> "OpenWork":
-        """Return the open work with an event of this agent."""
+    async def open_trial_call(self, call: TrialCall) -> None:
+        """Keep the reservation of a call, before it is sent."""
+        ...
+
+    async def close_trial_call(self, call: TrialCall) -> None:
+        """Keep the cost and the answer of a call, in place of its reservation. Nothing is kept of a removed one."""
         ...
 
 
-CONTRACTS = StoreKey[ContractFacts]("contracts", "trials")
+TRIALS: StoreKey[TrialLedger] = StoreKey("trials", feature=FEATURE)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol, cast
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from soorma_ai.features.trials.rules import (
     refused_today,
     situation_then,
 )
-from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.decisions import AcceptedDecision, Showing
 from soorma_ai.kernel.domain.history import REASK, JournalEntry, Said, Step, Verdict
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -61,6 +61,21 @@ class Replay(Struct, frozen=True):
     registry: KnownEvents
     prompts: Prompts
 
+    async def read_rows(self, plan: PlanRecord) -> PlanRows:
+        return PlanRows(
+            plan,
+            await self.plans.steps(plan.plan_id),
+            await self.plans.find_shown(plan.plan_id),
+            await self.registry.all_events(plan.lineage.tenant_id),
+        )
+
+    async def entries(self, plan_id: str, count: int, begin: int = 0) -> AsyncGenerator[tuple[int, JournalEntry]]:
+        """Return the recorded answers with their numbers, in pages."""
+        for first in range(begin, count, PAGE):
+            for number, entry in enumerate(await self.plans.decisions(plan_id, first, PAGE), first + 1):
+                yield number, entry
+                await asyncio.sleep(0)
+
     async def try_plan(self, plan: PlanRecord) -> PlanTrial:
         """Judge the recorded answers of a plan in order, up to the first difference."""
         return await self._try_from(plan, 0, await self.plans.count_decisions(plan.plan_id))
@@ -71,24 +86,15 @@ class Replay(Struct, frozen=True):
         return await self._try_from(plan, max(0, count - 1), count)
 
     async def _try_from(self, plan: PlanRecord, begin: int, count: int) -> PlanTrial:
+        rows = await self.read_rows(plan)
         trial = PlanTrial(plan.plan_id, plan.agent, plan.goal_event, count, 0)
-        if not count:
-            return trial
-        rows = PlanRows(
-            plan,
-            await self.plans.steps(plan.plan_id),
-            await self.plans.find_shown(plan.plan_id),
-            await self.registry.all_events(plan.lineage.tenant_id),
-        )
-        for first in range(begin, count, PAGE):
-            for number, entry in enumerate(await self.plans.decisions(plan.plan_id, first, PAGE), first + 1):
-                tried = await self._try(rows, number, entry)
-                trial = replace(trial, tried=number - begin)
-                if tried.outcome is Outcome.UNREADABLE:
-                    trial = replace(trial, unreadable=trial.unreadable + 1)
-                elif tried.outcome is not Outcome.SAME:
-                    return replace(trial, first=tried)
-                await asyncio.sleep(0)
+        async for number, entry in self.entries(plan.plan_id, count, begin):
+            tried = await self._try(rows, number, entry)
+            trial = replace(trial, tried=number - begin)
+            if tried.outcome is Outcome.UNREADABLE:
+                trial = replace(trial, unreadable=trial.unreadable + 1)
+            elif tried.outcome is not Outcome.SAME:
+                return replace(trial, first=tried)
         return trial
 
     async def _try(self, rows: PlanRows, number: int, entry: JournalEntry) -> DecisionTrial:
@@ -96,30 +102,35 @@ class Replay(Struct, frozen=True):
         stored = await read_question(self.plans, rows.plan, entry, rows.steps)
         if missing := find_missing(stored):
             return replace(tried, outcome=Outcome.UNREADABLE, reason=missing[0])
-        shown = rows.shown.get(entry.shown)
-        inputs = make_inputs(stored)
-        if shown is None or not is_of_step(inputs):
-            return self._compare_question(tried, stored, inputs, None)
-        question = ask_today(rows.plan, entry, inputs, shown, rows.registered)
-        tried = await self._judge(tried, question, rows.steps)
-        return tried if tried.outcome is not Outcome.SAME else self._compare_question(tried, stored, inputs, question)
+        question = self.question_today(rows, stored)
+        if question is None:
+            return self._compare_question(tried, stored, make_inputs(stored), None)
+        tried = await self.judge_recorded(tried, question, rows.steps)
+        return tried if tried.outcome is not Outcome.SAME else self._compare_question(tried, stored, {}, question)
 
-    async def _judge(self, tried: DecisionTrial, question: StepQuestion, steps: Sequence[Step]) -> DecisionTrial:
+    def question_today(self, rows: PlanRows, stored: StoredQuestion) -> StepQuestion | None:
+        """Return the question of a step by today's registry; None for a question of another kind."""
+        entry = stored.entry
+        shown, inputs = rows.shown.get(entry.shown), make_inputs(stored)
+        if shown is None or not is_of_step(inputs):
+            return None
+        return ask_today(rows.plan, entry, inputs, shown, rows.registered)
+
+    async def judge_recorded(
+        self, tried: DecisionTrial, question: StepQuestion, steps: Sequence[Step]
+    ) -> DecisionTrial:
         """Judge an accepted answer. A refused one stays refused: it was asked for again."""
-        entry, tenant_id = question.entry, question.plan.lineage.tenant_id
+        entry = question.entry
         if entry.is_refused or entry.sent is None:
             return tried
-        before = [step for step in steps if step.ordinal <= entry.sent.last]
         try:
-            decision = await run_in_slices(tenant_id, read_answer(question, before))
-            if decision is None or entry.verdict is Verdict.LOOKED_UP:
-                return tried
-            for schema, value in checks_of(decision, question.offer):
-                await check_ahead(tenant_id, schema, value)
-            judged = judge(decision, situation_then(question, before, decision))
+            judged = await judge_again(question, steps_before(entry, steps))
         except (DecisionError, LimitExceeded) as error:
             return refused_today(tried, error)
-        reason, diff = compare_effects(judged, [step for step in steps if step.ordinal > entry.sent.last])
+        if judged is None or entry.verdict is Verdict.LOOKED_UP:
+            return tried
+        last = entry.sent.last
+        reason, diff = compare_effects(judged, [step for step in steps if step.ordinal > last])
         return replace(tried, outcome=Outcome.DIFFERENT, reason=reason, answer=diff) if reason else tried
 
     def _compare_question(
@@ -130,7 +141,7 @@ class Replay(Struct, frozen=True):
         inputs = question.inputs if question else inputs
         then = messages_as_sent(self.prompts, stored)
         try:
-            today = self._messages_today(stored, inputs, is_of_step=question is not None)
+            today = self.messages_today(stored, inputs, is_of_step=question is not None)
         except ConfigError as error:
             return replace(reworded, reason=str(error))
         if then != today:
@@ -144,7 +155,7 @@ class Replay(Struct, frozen=True):
             return replace(reworded, reason="the form of the answer differs", question=diff)
         return tried
 
-    def _messages_today(self, stored: StoredQuestion, inputs: JsonObject, *, is_of_step: bool) -> tuple[Said, ...]:
+    def messages_today(self, stored: StoredQuestion, inputs: JsonObject, *, is_of_step: bool) -> tuple[Said, ...]:
         """Render the question by today's prompts. Only that of a step has a known prompt to ask again by. Raise
         ConfigError."""
         prompt = self.prompts.render(stored.entry.prompt_id, inputs)
@@ -155,3 +166,19 @@ class Replay(Struct, frozen=True):
             told = self.prompts.render(REASK, {"refusal": fence_quotations(one.refusal)})
             messages += [Said("assistant", retold_answer(one)), Said("user", told.parts["user"])]
         return (*messages,)
+
+
+def steps_before(entry: JournalEntry, steps: Sequence[Step]) -> list[Step]:
+    """Return the steps that were known at a question."""
+    return [step for step in steps if entry.sent is not None and step.ordinal <= entry.sent.last]
+
+
+async def judge_again(question: StepQuestion, before: Sequence[Step]) -> AcceptedDecision | None:
+    """Judge the answer of the question's entry; None for a lookup. Raise DecisionError or LimitExceeded."""
+    tenant_id = question.plan.lineage.tenant_id
+    decision = await run_in_slices(tenant_id, read_answer(question, before))
+    if decision is None:
+        return None
+    for schema, value in checks_of(decision, question.offer):
+        await check_ahead(tenant_id, schema, value)
+    return judge(decision, situation_then(question, before, decision))

@@ -13,8 +13,12 @@ from soorma_ai.features.trials.records import DecisionTrial, Outcome
 from soorma_ai.kernel.domain.decisions import (
     AcceptedDecision,
     CompleteAction,
+    DelegateAction,
     PlannerDecision,
+    PublishAction,
+    PublishAllAction,
     Showing,
+    WaitAction,
     rejection_of,
     requests_in,
 )
@@ -151,6 +155,43 @@ def compare_effects(judged: AcceptedDecision, done: Sequence[Step]) -> tuple[str
         if not was_held and step.data != data:
             return f"{name} has another payload today", diff_values(step.data, data)
     return "", ()
+
+
+def compare_decisions(then: PlannerDecision, today: PlannerDecision) -> tuple[str, tuple[str, ...]]:
+    """Compare two decisions without their reasons and messages. Return the difference in words, and as a diff."""
+    (done, data), (wanted, other) = _substance_of(then), _substance_of(today)
+    if done != wanted:
+        return f"{done} then, and {wanted} in the trial", diff_values({done: data}, {wanted: other})
+    return (f"{done} with another payload", diff_values(data, other)) if data != other else ("", ())
+
+
+def _substance_of(decision: PlannerDecision) -> tuple[str, Json]:
+    """Return the effect of a decision in words, and its payload."""
+    match decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            return name, data
+        case PublishAllAction(requests=requests, need=need):
+            return " and ".join(one.event_type for one in requests), {
+                "requests": [one.data for one in requests],
+                "need": need,
+            }
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            return f"{planner}/{goal}", data
+        case WaitAction(expected_event=name):
+            return f"a wait for {name}", None
+        case CompleteAction(outcome="achieved", result=result):
+            return "the result", result
+        case CompleteAction():
+            return "giving up", None
+
+
+def compare_lookups(then: Json, today: Json) -> tuple[str, tuple[str, ...]]:
+    """Compare two answers, at least one of them a lookup. Raise DecisionError."""
+    looked, looks = parse_lookup(then), parse_lookup(today)
+    if looked is None or looks is None:
+        done, wanted = ("a decision", "a lookup") if looked is None else ("a lookup", "a decision")
+        return f"{done} then, and {wanted} in the trial", diff_values(then, today)
+    return ("another lookup", diff_values(then, today)) if looked != looks else ("", ())
 
 
 def _compare_result(action: CompleteAction, done: Sequence[Step]) -> tuple[str, tuple[str, ...]]:

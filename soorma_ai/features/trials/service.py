@@ -1,28 +1,33 @@
-"""Calls for trials: old answers before today's code."""
+"""Calls for trials: old answers before today's code, and old questions to another model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from soorma_ai.features.trials.ports import CONTRACTS
-from soorma_ai.features.trials.records import PlanTrial
+from soorma_ai.features.trials.ports import TRIALS, TrialLedger
+from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times, TrialCall
+from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
-from soorma_ai.kernel.domain.parameters import Id
+from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.registry import Registration
+from soorma_ai.kernel.ports import ModelSettings
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
+from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 from soorma_ai.kernel.runtime.views.plans import own_plan
 
 if TYPE_CHECKING:
     from soorma_ai.features.trials.replay import Replay
-    from soorma_ai.features.trials.upgrade_records import UpgradeReport
+    from soorma_ai.features.trials.upgrade.records import UpgradeReport
 
 CALLS = CallTable()
 TRY_PLAN = Right("trial", Act.STEER)
+# It spends the tenant's money.
+TRY_MODEL = Right("try_model", Act.MANAGE)
 CHECK_UPGRADE = Right("check_upgrade", Act.MANAGE)
 
 
 class TrialCalls(OperatorCalls):
-    """Trials of recorded decisions. Nothing is carried out, and no model is called."""
+    """Trials of recorded decisions. Nothing is carried out."""
 
     @CALLS("GET /plans/{plan_id}/trial", TRY_PLAN, "try_plan")
     async def trial(self, plan_id: Id) -> PlanTrial:
@@ -31,17 +36,42 @@ class TrialCalls(OperatorCalls):
         plan = await own_plan(self.services, self.person, plan_id, TRY_PLAN)
         return await self._replay().try_plan(plan)
 
+    @CALLS("POST /plans/{plan_id}/trial", TRY_MODEL, "try_model", form="ModelTrialForm")
+    async def try_model(
+        self, plan_id: Id, model: Name, *, times: Times = 1, max_usd: Dollars = None, patience: Patience = 20.0
+    ) -> ModelTrial:
+        """Ask a `model` the recorded questions of a plan again, each `times` times, up to the first difference.
+
+        All calls of the trial of this plan cost at most `max_usd`. Answers are kept: after `patience` seconds it is
+        incomplete, and the same call goes on. Raise Forbidden, NotFound, ConfigError, and the errors of the model.
+        """
+        must_be_outside()
+        from soorma_ai.features.trials.asking import Asker, Budget
+        from soorma_ai.features.trials.model_replay import ModelReplay
+
+        check(self.person, TRY_MODEL, Owner(self.person.tenant_id), "")
+        plan = await own_plan(self.services, self.person, plan_id, TRY_PLAN)
+        clock, reasoner = self.services.clock, self.services.make_reasoner(ModelSettings(model))
+        reasoner.check()
+        end = clock.monotonic() + patience
+        async with self._changing("try_model", plan_id) as change:
+            asker = Asker(reasoner, change.store.part(TRIALS), clock, Budget(max_usd), times)
+            return await ModelReplay(self._replay(), asker, lambda: clock.monotonic() >= end).try_plan(plan)
+
     @CALLS.local(CHECK_UPGRADE)
     async def check_upgrade(self, new: Sequence[Registration] = ()) -> "UpgradeReport":
         """Judge open plans and parked requests of this tenant by new registrations of agents, and by this program's
         prompts: changed events, broken open work, and last answers. Raise Forbidden without the operator's role."""
-        from soorma_ai.features.trials.upgrade import UpgradeCheck
+        from soorma_ai.features.trials.upgrade.check import UpgradeCheck
 
         check(self.person, CHECK_UPGRADE, Owner(self.person.tenant_id), "")
-        store = self.services.store
-        return await UpgradeCheck(store.plans, store.part(CONTRACTS), self.services.prompts).run(
-            self.person.tenant_id, new
-        )
+        made = UpgradeCheck(self._replay(), self.services.store.plans, self.services.store.part(CONTRACTS))
+        return await made.run(self.person.tenant_id, new)
+
+    @property
+    def trial_ledger(self) -> "OwnTrialLedger":
+        """Ledger of calls of models in trials, for a trial by a process beside the owner of the store."""
+        return OwnTrialLedger(self)
 
     def _replay(self) -> "Replay":
         # Few programs make trials.
@@ -50,6 +80,28 @@ class TrialCalls(OperatorCalls):
         return Replay(self.services.store.plans, self.services.store.registry, self.services.prompts)
 
 
+class OwnTrialLedger:
+    """Ledger of the tenant of a client's person. Every call raises Forbidden without the right to make trials."""
+
+    def __init__(self, calls: TrialCalls) -> None:
+        self._calls = calls
+
+    async def trial_calls(self, tenant_id: str, question: str, model: str) -> list[TrialCall]:
+        return [*await self._part(tenant_id).trial_calls(tenant_id, question, model)]
+
+    async def open_trial_call(self, call: TrialCall) -> None:
+        await self._part(call.tenant_id).open_trial_call(call)
+
+    async def close_trial_call(self, call: TrialCall) -> None:
+        await self._part(call.tenant_id).close_trial_call(call)
+
+    def _part(self, tenant_id: str) -> TrialLedger:
+        check(self._calls.person, TRY_MODEL, Owner(tenant_id), f"no trials in tenant {tenant_id!r}")
+        return self._calls.services.store.part(TRIALS)
+
+
 def trials_of(client: OperatorCalls) -> TrialCalls:
     """Return the trials of a client's person."""
-    return TrialCalls(client.services, client.person)
+    made = TrialCalls(client.services, client.person)
+    made.caller = client.caller
+    return made

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from soorma_ai.apps.cli.loader import load_agents
 from soorma_ai.apps.cli.store_access import look_into_store
 from soorma_ai.features.trials.records import Outcome
-from soorma_ai.features.trials.upgrade_records import EventChange, UpgradeReport
+from soorma_ai.features.trials.upgrade.records import EventChange, UpgradeReport
 from soorma_ai.surfaces.options import Access, as_json, with_access
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Printer, print_json

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ from soorma_ai.errors import (
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, identity_of, is_storable
+from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, QuestionFacts, Reasoner, Settlement
 from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
@@ -29,11 +29,10 @@ from soorma_ai.kernel.rules.decisions.repairs import Repair
 from soorma_ai.kernel.rules.decisions.sent import keep, retold_answer, spell_form, write_down
 from soorma_ai.kernel.rules.prompting.digests import digest_messages
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
-from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_spelled, spell, tokens_of
-from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.process.circuits import CircuitCaller
+from soorma_ai.kernel.runtime.views.model_calls import largest_cost, repaired, usable
 
 T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
@@ -149,14 +148,14 @@ async def _ask(
     messages = _messages(inquiry.prompt, call.retold)
     question = ModelQuestion(messages, inquiry.schema, call.room, inquiry.facts, call.other_form)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
-    most = _most(reasoner, question)
+    most = largest_cost(reasoner, question)
     if most.cost_usd is None and payer.limits.max_cost_usd is not None:
         price = f"the price of {reasoner.model} is not known: {UNPRICED_CURES}"
         raise ConfigError(f"the tree's budget is in US dollars, and {price}")
     reserved = await _reserve(handling, payer, _charge(payer.root_plan_id, most))
     sending = _Sending(handling, inquiry, payer, call.key, most, reserved, sent, kept)
     try:
-        answer = _usable(_repaired(await reasoner.ask(question), inquiry.repair))
+        answer = usable(repaired(await reasoner.ask(question), inquiry.repair))
     except (ModelRefused, ContentFiltered) as declined:
         return await sending.decline(declined, reasoner.model), declined
     except SoormaError as fault:
@@ -264,28 +263,6 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
     return held.plus(more) if held else needed
 
 
-def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
-    """Return the largest cost of a call: the complete text, in the longest spelling of any provider, and the longest
-    answer.
-
-    Tokens are estimated by script: a call may cost more where a model counts otherwise.
-    """
-    first, *others = [message.content for message in question.messages]
-    size = _size_of_beginning(first) + sum(map(size_of_spelled, others)) + len(question.messages) + 1  # as one list
-    sent = size // CHARS_PER_TOKEN + _tokens_in(identity_of(question.schema))
-    room = question.room or reasoner.max_output_tokens
-    return Paid(sent, room, reasoner.cost_of(sent, room))
-
-
-# The first message stays the same from question to question.
-_size_of_beginning = lru_cache(maxsize=64)(size_of_spelled)
-
-
-@lru_cache(maxsize=256)
-def _tokens_in(same: Same[JsonObject]) -> int:
-    return max(tokens_of(spell(same())), tokens_of(wire_of(same()).text))
-
-
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
     """Return the charge of a call; one that cost nothing was none."""
     tokens = spent.prompt_tokens + spent.completion_tokens
@@ -366,22 +343,3 @@ def _refusal_of(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
     if entry.verdict is not Verdict.DECLINED:
         return None
     return ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
-
-
-def _usable(answer: ModelAnswer) -> ModelAnswer:
-    """The answer as the journal can hold it. One that cannot be written down, or did not end well, has no value."""
-    text = answer.text.encode("utf-8", "backslashreplace").decode()
-    if answer.ending is not Ending.GOOD:
-        fault = answer.fault or f"the answer did not end well, but {answer.ending}"
-        return replace(answer, text=text, value=None, fault=fault)
-    if is_storable(answer.value):
-        return replace(answer, text=text)
-    return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
-
-
-def _repaired(answer: ModelAnswer, repair: Callable[[Json], Repair]) -> ModelAnswer:
-    """Return the answer with its value repaired; `found` names the repairs."""
-    repaired = repair(answer.value)
-    if not repaired.how:
-        return answer
-    return replace(answer, value=repaired.value, found=", ".join(filter(None, (answer.found, *repaired.how))))

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from soorma_ai.features.trials.ports import Taking
-from soorma_ai.features.trials.upgrade_records import EventChange
+from soorma_ai.features.trials.upgrade.ports import Taking
+from soorma_ai.features.trials.upgrade.records import EventChange
 from soorma_ai.kernel.domain.contracts import BrokenWork
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, RegisteredEvent, Registration

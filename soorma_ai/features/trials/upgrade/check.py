@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from soorma_ai.features.trials.ports import ContractFacts, OpenPlans
 from soorma_ai.features.trials.records import PlanTrial
 from soorma_ai.features.trials.replay import Replay
-from soorma_ai.features.trials.upgrade_records import EventChange, UpgradeReport
-from soorma_ai.features.trials.upgrade_rules import (
+from soorma_ai.features.trials.upgrade.ports import ContractFacts, OpenPlans
+from soorma_ai.features.trials.upgrade.records import EventChange, UpgradeReport
+from soorma_ai.features.trials.upgrade.rules import (
     describe_change,
     find_abandoned,
     find_misfits,
@@ -20,7 +21,6 @@ from soorma_ai.kernel.domain.contracts import BrokenWork
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import RegisteredEvent, Registration
-from soorma_ai.kernel.ports import Prompts
 from soorma_ai.kernel.rules.arrival.contracts import find_broken, find_changes
 
 MOST_PLANS = 10_000
@@ -38,9 +38,9 @@ class KnownRegistry(Struct, frozen=True):
 class UpgradeCheck(Struct, frozen=True):
     """Check of new registrations, by readers alone."""
 
+    replay: Replay
     plans: OpenPlans
     contracts: ContractFacts
-    prompts: Prompts
 
     async def run(self, tenant_id: str, new: Sequence[Registration]) -> UpgradeReport:
         former, takings = await self.contracts.registrations(tenant_id)
@@ -69,7 +69,7 @@ class UpgradeCheck(Struct, frozen=True):
         return found
 
     async def _try(self, plans: Sequence[PlanRecord], events: Sequence[RegisteredEvent]) -> list[PlanTrial]:
-        replay = Replay(self.plans, KnownRegistry(events), self.prompts)
+        replay = replace(self.replay, registry=KnownRegistry(events))
         trials = [await replay.try_last(plan) for plan in plans]
         return [one for one in trials if not one.is_same]
 

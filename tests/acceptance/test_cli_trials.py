@@ -1,0 +1,116 @@
+"""`soorma trial --model`: figures beside the recorded answers, and an exit code for a pipeline."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import Shop
+from kit import PATIENCE, order, payments, planner, stock
+
+from soorma_ai import Platform
+from soorma_ai.testing.model_server import ModelServer, Reply
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+CHARGE = publish("payment.charge.requested", amount=9.0)
+OTHER = publish("payment.charge.requested", amount=90.0)
+DONE = complete({"reserved": True})
+MODEL = ("--model", "openai/gpt-4o")
+
+
+async def _make_plan(shop: Shop) -> None:
+    async with Platform(shop.url) as platform:
+        plan = await order(platform, planner([RESERVE, CHARGE, DONE]), stock(), payments())
+        await plan.result(timeout=PATIENCE)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    made = Shop(tmp_path / "shop.db")
+    asyncio.run(_make_plan(made))
+    return made
+
+
+@pytest.fixture
+def trial(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[..., Any]]:
+    """Runs the command with a model with these answers, in order."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def run(answers: list[Any], *options: str) -> Any:
+        left = iter(answers)
+        with ModelServer(lambda body: Reply(json.dumps(next(left)))) as server:
+            return shop("trial", *MODEL, "--api-base", server.url, "--price", "0.001", "0.001", *options)
+
+    return run
+
+
+def test_equal_answers_end_well_with_figures_beside_the_recorded_ones(trial: Callable[..., Any]) -> None:
+    ended = trial([RESERVE, CHARGE, DONE])
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    assert re.match(r"\w{8}  orders  order.received  same  3 questions asked, 0.3600 US dollars", lines[0])
+    assert lines[1] == "1 of 1 plans same  100.0%  (95 % interval 20.7% to 100.0%)"
+    assert lines[2] == "pass@1  100.0%  (95 % interval 43.9% to 100.0%, 3 questions)"
+    assert lines[3].startswith("recorded\t3\t")
+    assert lines[4].startswith("openai/gpt-4o\t3\t360\t0.3600\t")
+
+
+def test_a_difference_is_printed_with_a_diff_of_the_payload(trial: Callable[..., Any]) -> None:
+    ended = trial([RESERVE, OTHER])
+    assert ended.exit_code == 1, ended.output
+    assert "decision 2: payment.charge.requested with another payload" in ended.stdout
+    assert '+  "amount": 90.0' in ended.stdout
+    assert "pass@1  50.0%" in ended.stdout
+
+
+@pytest.mark.parametrize(("at_least", "code"), [("0.5", 0), ("0.51", 1)])
+def test_at_least_sets_the_exit_code_by_the_share_of_good_answers(
+    trial: Callable[..., Any], at_least: str, code: int
+) -> None:
+    assert trial([RESERVE, OTHER], "--at-least", at_least).exit_code == code
+
+
+def test_a_spent_budget_ends_the_trial_and_a_larger_one_goes_on(trial: Callable[..., Any]) -> None:
+    part = trial([], "--max-usd", "1")
+    assert part.exit_code == 1, part.output
+    assert "a larger --max-usd goes on" in part.stderr
+    asked = part.stdout.count("incomplete")
+    assert asked == 1
+    whole = trial([RESERVE, CHARGE, DONE], "--max-usd", "100")
+    assert whole.exit_code == 0, whole.output
+    again = trial([], "--max-usd", "100")
+    assert again.exit_code == 0, again.output
+    assert "new calls cost 0.0000 US dollars" in again.stdout
+
+
+def test_the_report_is_data_for_programs(trial: Callable[..., Any]) -> None:
+    ended = trial([RESERVE, RESERVE, CHARGE, CHARGE, DONE, DONE], "--times", "2", "--json")
+    report = json.loads(ended.stdout)["report"]
+    assert (report["times"], report["pass_power"]["good"], report["pass_power"]["count"]) == (2, 3.0, 3)
+    assert report["now"]["calls"] == 6
+
+
+@pytest.mark.parametrize("option", ["--times 2", "--max-usd 1", "--at-least 0.9", "--price 1 1"])
+def test_options_of_a_model_need_one(shop: Shop, option: str) -> None:
+    ended = shop("trial", *option.split())
+    assert ended.exit_code == 2
+    assert "give --model too" in ended.stderr
+
+
+def test_a_trial_runs_beside_the_owner_of_the_store(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answers = iter([RESERVE, CHARGE, DONE])
+
+    async def run() -> Any:
+        async with Platform(shop.url):
+            with ModelServer(lambda body: Reply(json.dumps(next(answers)))) as server:
+                return await asyncio.to_thread(shop, "trial", *MODEL, "--api-base", server.url)
+
+    for _ in range(2):
+        ended = asyncio.run(run())
+        assert ended.exit_code == 0, ended.output
+        assert "1 of 1 plans same" in ended.stdout
