@@ -60,8 +60,9 @@ class TrialCalls(OperatorCalls):
 
     @CALLS.local(CHECK_UPGRADE)
     async def check_upgrade(self, new: Sequence[Registration] = ()) -> "UpgradeReport":
-        """Judge open plans and parked requests of this tenant by new registrations of agents, and by this program's
-        prompts: changed events, broken open work, and last answers. Raise Forbidden without the operator's role."""
+        """Judge open plans and parked requests of this tenant by the `new` registrations of agents, and by the prompts
+        of this program: changed events, broken open work, and last answers. Raise Forbidden without the operator's
+        role."""
         from soorma_ai.features.trials.upgrade.check import UpgradeCheck
 
         check(self.person, CHECK_UPGRADE, Owner(self.person.tenant_id), "")
