@@ -285,6 +285,7 @@ MANAGING: dict[str, Call] = {
     "memory.share": lambda c, t: _of(c, t).memory.store_knowledge("x", key="k", shared=True),
     "prune": lambda c, t: _of(c, t).prune(dry_run=True),
     "forget": lambda c, t: _of(c, t).forget("nobody known"),
+    "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
     "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }
 GRANTING: dict[str, Call] = {
