@@ -19,6 +19,7 @@ RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
 OTHER = publish("payment.charge.requested", amount=90.0)
 DONE = complete({"reserved": True})
+SET = ("--name", "refunds")
 MODEL = ("--model", "openai/gpt-4o")
 
 
@@ -94,7 +95,52 @@ def test_the_report_is_data_for_programs(trial: Callable[..., Any]) -> None:
     assert report["now"]["calls"] == 6
 
 
-@pytest.mark.parametrize("option", ["--times 2", "--max-usd 1", "--at-least 0.9", "--price 1 1"])
+def case_of(shop: Shop, *options: str) -> Any:
+    (plan,) = shop.json("plans", "ls")
+    return shop("cases", "add", plan["plan_id"], *options)
+
+
+def test_a_decision_is_made_a_case_listed_exported_and_tried(
+    shop: Shop, trial: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wanted.json").write_text('{"amount": 90.0}')
+    assert re.fullmatch(r"case \w{8} in refunds: decision 1 is right\n", case_of(shop, "1", *SET, "--right").stdout)
+    made = case_of(shop, "2", *SET, "--should", "wanted.json", "--note", "ninety")
+    assert made.stdout.endswith("decision 2 should be another\n"), made.output
+    listed = shop("cases", "ls").stdout.splitlines()
+    assert [line.split("\t")[1:4] for line in listed] == [
+        ["refunds", "right", "orders"],
+        ["refunds", "should", "orders"],
+    ]
+    assert shop("cases", "export").stdout == "cases/refunds.jsonl: 2 cases\n"
+    assert shop("cases", "import", "cases/refunds.jsonl").stdout == "2 cases, 0 of them new\n"
+    good = trial([RESERVE, OTHER], "--cases", "refunds", "--at-least", "1")
+    assert good.exit_code == 0, good.output
+    assert "2 of 2 cases good" in good.stdout
+    first = shop("cases", "ls").stdout.split("\t")[0]
+    assert shop("cases", "rm", first).exit_code == 0
+    assert len(shop("cases", "ls").stdout.splitlines()) == 1
+
+
+def test_cases_in_a_file_need_no_store(
+    shop: Shop, trial: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case_of(shop, "2", *SET, "--right")
+    assert shop("cases", "export").exit_code == 0
+    shop.store.unlink()
+    good, bad = (trial([answer], "--cases", "refunds") for answer in (CHARGE, OTHER))
+    assert (good.exit_code, bad.exit_code) == (0, 1), good.output + bad.output
+    assert "another payload than the wanted one" in bad.stdout
+    assert not shop.store.exists()
+
+
+def test_a_case_needs_one_judgement(shop: Shop) -> None:
+    assert case_of(shop, "1", *SET).exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--times 2", "--max-usd 1", "--at-least 0.9", "--price 1 1", "--cases refunds"])
 def test_options_of_a_model_need_one(shop: Shop, option: str) -> None:
     ended = shop("trial", *option.split())
     assert ended.exit_code == 2

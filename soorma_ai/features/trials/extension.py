@@ -1,9 +1,12 @@
-"""Extension: calls of models in trials."""
+"""Extension: calls of models in trials, and cases."""
 
 from soorma_ai.features.trials import statements
+from soorma_ai.features.trials.cases import statements as case_statements
+from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.kernel.extension import Extension
+from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
 from soorma_ai.kernel.sql.schema import statements as split
@@ -16,12 +19,34 @@ class SqlTrials(StorePart):
     close_trial_call = writing(statements.close_call)
 
 
+class SqlCases(StorePart):
+    cases = reading(case_statements.find_cases)
+    keep_cases = writing(case_statements.keep_cases)
+    remove_case = writing(case_statements.remove_case)
+    reviews = reading(case_statements.find_reviews)
+    end_review = writing(case_statements.end_review)
+
+
+async def _keep_making_cases(services: Services) -> None:
+    # Its rules are those of trials, of no use to a start.
+    from soorma_ai.features.trials.cases.loop import keep_making_cases
+
+    await keep_making_cases(services)
+
+
 EXTENSION = Extension(
     name=FEATURE,
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
-        tables=(Table("trial_call"),),
-        parts={TRIALS: SqlTrials},
-        removal=Removal(some_of_person=statements.SOME_OF_PERSON, old=statements.OLD),
+        tables=(Table("trial_call"), Table("review"), Table("decision_case")),
+        parts={TRIALS: SqlTrials, CASES: SqlCases},
+        closing=case_statements.CLOSING,
+        removal=Removal(
+            of_questions=case_statements.OF_QUESTIONS,
+            of_person=case_statements.OF_PERSON,
+            some_of_person=(*statements.SOME_OF_PERSON, *case_statements.SOME_OF_PERSON),
+            old=statements.OLD,
+        ),
     ),
+    loops={"cases": _keep_making_cases},
 )
