@@ -167,7 +167,7 @@ async def test_the_cases_of_a_forgotten_user_leave_with_their_plans(platform: Pl
 async def test_cases_come_back_from_their_file_as_they_were(platform: Platform, tmp_path: Path) -> None:
     plan_id = await finished(platform, RESERVE, CHARGE, DONE)
     cases = [
-        await platform.add_case(plan_id, 1, "shop", note="good"),
+        await platform.add_case(plan_id, 1, "shop"),
         await platform.add_case(plan_id, 2, "shop", should={"amount": 7.5}, free=["/note"]),
         await platform.add_case(plan_id, 3, "end"),
     ]

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from soorma_ai.features.trials.cases.records import CaseKind, CaseName, DecisionCase, ManyCases, Paths
-from soorma_ai.kernel.domain.parameters import Id, Note, Ordinal
+from soorma_ai.kernel.domain.parameters import Id, Ordinal
 
 
 class CaseCalls(Protocol):
@@ -20,7 +20,6 @@ class CaseCalls(Protocol):
         *,
         should: dict[str, Any] | None = None,
         free: Paths = (),
-        note: Note = "",
     ) -> DecisionCase: ...
 
     async def import_cases(self, cases: ManyCases) -> int: ...

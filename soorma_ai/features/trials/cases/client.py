@@ -6,7 +6,7 @@ from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.api.clients.messages import delete, get, post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.features.trials.cases.records import CaseKind, CaseName, DecisionCase, ManyCases, Paths
-from soorma_ai.kernel.domain.parameters import Id, Note, Ordinal
+from soorma_ai.kernel.domain.parameters import Id, Ordinal
 
 
 class AsyncCases:
@@ -28,7 +28,6 @@ class AsyncCases:
         *,
         should: dict[str, Any] | None = None,
         free: Paths = (),
-        note: Note = "",
     ) -> DecisionCase:
         """Make a case of the decision `number` of a plan, in the set `name`, with the judgement `kind`. With `should`,
         the wanted payload or the whole wanted answer, its kind is `should`. JSON pointers in `free` leave out parts of
@@ -36,15 +35,7 @@ class AsyncCases:
         return await self._caller.read(
             post(
                 "cases",
-                body={
-                    "plan_id": plan_id,
-                    "number": number,
-                    "name": name,
-                    "kind": kind,
-                    "should": should,
-                    "free": free,
-                    "note": note,
-                },
+                body={"plan_id": plan_id, "number": number, "name": name, "kind": kind, "should": should, "free": free},
             ),
             DecisionCase,
         )
@@ -59,7 +50,7 @@ class AsyncCases:
 
     async def remove_case(self, case_id: Id) -> bool:
         """Remove the case `case_id`. False for a missing one."""
-        return await self._caller.read_key(delete("cases", case_id), "removed", bool)
+        return await self._caller.read_key(delete("cases", case_id), "deleted", bool)
 
 
 BlockingCasesKind = TypeVar("BlockingCasesKind", bound=AsyncCases, covariant=True)

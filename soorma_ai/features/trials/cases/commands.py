@@ -61,11 +61,10 @@ def ls(access: Access, name: str, as_json: bool) -> None:
     help="JSON file with the wanted payload, or with the whole wanted answer.",
 )
 @click.option("--free", multiple=True, metavar="POINTER", help="Part of the payload to leave out of the comparison.")
-@click.option("--note", default="", metavar="TEXT", help="Reason, for people.")
 @with_platform
 def add(access: Access, plan: str, number: int, **given: Any) -> None:
     """Make a case of the decision NUMBER of a plan."""
-    name, kind, free, note = given["name"], given["kind"], given["free"], given["note"]
+    name, kind, free = given["name"], given["kind"], given["free"]
     if (kind is None) is (given["should"] is None):
         raise click.UsageError("give one of --right, --wrong and --should FILE")
     should = _read_object(given["should"]) if given["should"] is not None else None
@@ -73,7 +72,7 @@ def add(access: Access, plan: str, number: int, **given: Any) -> None:
     async def make(client: CaseClient) -> DecisionCase:
         found = await find_plan(client, plan)
         judged = CaseKind(kind or CaseKind.SHOULD)
-        return await client.add_case(found, number, name, judged, should=should, free=free, note=note)
+        return await client.add_case(found, number, name, judged, should=should, free=free)
 
     made = open_store(access).steer(make)
     Printer().line(f"case {short_id(made.case_id)} in {made.name}: decision {number} {_WORDS[made.kind]}")

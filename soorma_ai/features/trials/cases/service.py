@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from soorma_ai.errors import NotFound
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.cases.records import MOST_CASES, CaseKind, CaseName, DecisionCase, ManyCases, Paths
 from soorma_ai.kernel.domain.calls import Act, CallTable
-from soorma_ai.kernel.domain.parameters import Id, Note, Ordinal
+from soorma_ai.kernel.domain.parameters import Id, Ordinal
 from soorma_ai.kernel.domain.values import json_object
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
@@ -24,7 +25,7 @@ class CaseCalls(OperatorCalls):
         self._check("cases")
         return [*await self.services.store.part(CASES).cases(self.person.tenant_id, name, MOST_CASES)]
 
-    @CALLS("POST /cases", Act.MANAGE, "add_case", status=201)
+    @CALLS("POST /cases", Act.MANAGE, "add_case", status=201, raises=(NotFound,))
     async def add_case(
         self,
         plan_id: Id,
@@ -34,7 +35,6 @@ class CaseCalls(OperatorCalls):
         *,
         should: dict[str, Any] | None = None,
         free: Paths = (),
-        note: Note = "",
     ) -> DecisionCase:
         """Make a case of the decision `number` of a plan, in the set `name`, with the judgement `kind`. With `should`,
         the wanted payload or the whole wanted answer, its kind is `should`. JSON pointers in `free` leave out parts of
@@ -52,7 +52,7 @@ class CaseCalls(OperatorCalls):
         wanted = None
         if should is not None:
             kind, wanted = CaseKind.SHOULD, correct_answer(entry.value, json_object("the wanted answer", should))
-        judgement = Judgement(name, kind, self._now(), wanted, tuple(free), note)
+        judgement = Judgement(name, kind, self._now(), wanted, tuple(free))
         made = await make_case(replay, await replay.read_rows(plan), number, entry, judgement)
         async with self._changing("add_case", made.case_id) as change:
             await change.store.part(CASES).keep_cases([made])
@@ -76,7 +76,7 @@ class CaseCalls(OperatorCalls):
 
         return await make_pending_cases(self.services, self.person.tenant_id)
 
-    @CALLS("DELETE /cases/{case_id}", Act.MANAGE, "remove_case", key="removed")
+    @CALLS("DELETE /cases/{case_id}", Act.MANAGE, "remove_case", key="deleted")
     async def remove_case(self, case_id: Id) -> bool:
         """Remove the case `case_id`. False for a missing one."""
         must_be_outside()
