@@ -75,7 +75,7 @@ ROWS: dict[str, Row] = {
     "POST /v1/cases/import": Row("enrol", lambda t: {"cases": []}),
     "POST /v1/cases/collect": Row("enrol", no_body),
     "DELETE /v1/cases/{case_id}": Row("enrol"),
-    "POST /v1/cases": Row("add a case", lambda t: {"plan_id": t.plan_id, "number": 1, "name": "set"}),
+    "POST /v1/cases": Row("lend", lambda t: {"plan_id": t.plan_id, "number": 1, "name": "set"}),
     # Routes without an owner, and without a need for an operator.
     f"POST {PLAN}/resume": Row("steer", no_body),
     "POST /v1/resumptions": Row("begin", no_body),
@@ -230,9 +230,6 @@ def expected_verdict(kind: str, role: str, whose: str) -> str:
         return "may"
     if kind == "oversee":
         return "forbidden" if role == "user" else "may"
-    if kind == "add a case":
-        # The plan has no decision.
-        return "hidden" if role == "operator" else "forbidden"
     if kind == "lend":
         return "forbidden" if role != "operator" else "hidden" if is_elsewhere else "may"
     if kind == "enrol":
