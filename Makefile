@@ -109,6 +109,9 @@ nats: .make/dev ## the flow tests over a NATS server, which the test group bring
 soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
 	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
 
+followers: .make/dev ## followers of the log on PostgreSQL see each event once, under kills; ARGS="--events 2000 --planted"
+	@PYTHONPATH=tests:tests/contract $(PYTHON) tests/contract/followers.py $(ARGS)
+
 neighbours: .make/dev ## two stores, 500 requests, NATS killed with its data 20 times; ARGS="--requests 100 --kills 5 --seed 7"
 	@PYTHONPATH=tests:tests/flow $(PYTHON) tests/flow/neighbour_storm.py $(ARGS)
 

@@ -36,13 +36,14 @@ from soorma_ai.kernel.domain.values import Frozen
 from soorma_ai.kernel.extension import Extension, context_parts, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, FormStore, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.handling import Observer, Services
+from soorma_ai.kernel.runtime.handling.process.counters import Counters
 from soorma_ai.kernel.runtime.handling.process.model_forms import StoredForms
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
-from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
+from soorma_ai.settings import OTEL, Settings, hide_password, is_postgres, nats_url, sqlite_path
 
 if TYPE_CHECKING:
     from soorma_ai.adapters.models.known_forms import FormMemory
@@ -80,11 +81,16 @@ class Overrides(Struct, frozen=True):
 
 
 async def assemble(
-    opened: AsyncExitStack, settings: Settings, purpose: str, given: Overrides, extensions: Sequence[Extension] = EVERY
+    opened: AsyncExitStack,
+    settings: Settings,
+    purpose: str,
+    given: Overrides,
+    extensions: Sequence[Extension] | None = None,
 ) -> tuple[Services, Supervisor]:
-    """Open the parts of a platform, with these extensions. `opened` closes them, the last one first, even after an
-    error of one. A store of the program's own has features of its own."""
+    """Open the parts of a platform, with these extensions or those of the settings. `opened` closes them, the last one
+    first, even after an error of one. A store of the program's own has features of its own."""
     build_models()
+    extensions = chosen_extensions(settings) if extensions is None else extensions
     signals, store = Signals(), given.store
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
@@ -100,6 +106,7 @@ async def assemble(
         limits=given.limits,
         make_reasoner=reasoners_of(StoredForms(store, clock)),
         parts=context_parts(_live(extensions, store)),
+        observers=observers_of(extensions, signals.tallies),
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
 
@@ -136,6 +143,22 @@ def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, 
     return {
         name: partial(loop, services) for one in _live(extensions, services.store) for name, loop in one.loops.items()
     }
+
+
+def observers_of(extensions: Sequence[Extension], counters: Counters) -> tuple[Observer, ...]:
+    """Return the observers of these features."""
+    return tuple(one.observe(counters) for one in extensions if one.observe)
+
+
+def chosen_extensions(settings: Settings) -> tuple[Extension, ...]:
+    """Return the features of a platform. OpenTelemetry is loaded only where the settings name it."""
+    if not settings.otel:
+        return EVERY
+    try:
+        from soorma_ai.features.otel.extension import extension
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{OTEL} is set, and {error.name} is missing: pip install 'soorma-ai[otel]'") from error
+    return (*EVERY, extension(settings.otel))
 
 
 def _live(extensions: Sequence[Extension], store: Store) -> list[Extension]:

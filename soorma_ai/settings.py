@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -24,6 +25,7 @@ KEEP_ALIVE = "SOORMA_KEEP_ALIVE"
 TRUSTED_PROXIES = "SOORMA_TRUSTED_PROXIES"
 SERVER_URL = "SOORMA_URL"
 TOKEN = "SOORMA_TOKEN"
+OTEL = "SOORMA_OTEL"
 OIDC_ISSUER = "SOORMA_OIDC_ISSUER"
 OIDC_CLIENT_ID = "SOORMA_OIDC_CLIENT_ID"
 OIDC_CLIENT_SECRET = "SOORMA_OIDC_CLIENT_SECRET"
@@ -80,6 +82,7 @@ VARIABLES = (
     ),
     Variable(SERVER_URL, "", "URL of the server, for commands and agents without a store."),
     Variable(TOKEN, "", "Token for that server; a command line would show it to others of the machine."),
+    Variable(OTEL, "", "OpenTelemetry: `on`, or `content` with payloads and answers of models in the spans."),
     Variable(OIDC_ISSUER, "", "OpenID Connect provider for the console of `serve`."),
     Variable(OIDC_CLIENT_ID, "", "Client id of the console at that provider."),
     Variable(OIDC_CLIENT_SECRET, "", "Client secret; without one PKCE alone is the proof."),
@@ -92,6 +95,9 @@ VARIABLES = (
 )
 
 
+OtelMode = Literal["on", "content"]
+
+
 class Settings(Struct, frozen=True):
     """Settings of a platform. `prompts_dirs` are searched before the packaged prompts."""
 
@@ -100,6 +106,7 @@ class Settings(Struct, frozen=True):
     prompts_dirs: tuple[Path, ...]
     max_backlog: int = MAX_BACKLOG
     statement_timeout: float = STATEMENT_SECONDS
+    otel: OtelMode | None = None
 
 
 def read_settings(store_url: str | None = None, bus_url: str | None = None) -> Settings:
@@ -111,7 +118,18 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
         prompts_dirs=tuple(Path(folder) for folder in folders.split(os.pathsep) if folder),
         max_backlog=_max_backlog(),
         statement_timeout=_statement_timeout(),
+        otel=_otel_mode(),
     )
+
+
+def _otel_mode() -> OtelMode | None:
+    match os.environ.get(OTEL, ""):
+        case "" | "off":
+            return None
+        case "on" | "content" as mode:
+            return mode
+        case given:
+            raise ConfigError(f"{OTEL}={given[:40]!r}: give 'on', 'content' or 'off'")
 
 
 def _max_backlog() -> int:

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from soorma_ai.kernel.ports.part_keys import ContextKey
-from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.handling import Handling, Observer, Services
+from soorma_ai.kernel.runtime.handling.process.counters import Counters
 from soorma_ai.kernel.sql.storage import FeatureSet, Storage
 
 Loop = Callable[[Services], Coroutine[Any, Any, None]]
@@ -16,13 +17,15 @@ class Extension(Struct, frozen=True, kw_only=True):
     """A feature, plugged in. With it off, its tables stay as they are, and its parts and effects are refused.
 
     `storage` has its tables, parts and hooks. `loops` run beside agents, by name. `context` makes its parts of a
-    handler's context, each for one handling.
+    handler's context, each for one handling. `observe` makes its observer of commits, for a process with these
+    counters.
     """
 
     name: str
     storage: Storage = Storage()
     loops: Mapping[str, Loop] = {}
     context: Mapping[ContextKey[Any], Callable[[Handling], Any]] = {}
+    observe: Callable[[Counters], Observer] | None = None
 
 
 def context_parts(extensions: Iterable[Extension]) -> dict[ContextKey[Any], Callable[[Handling], Any]]:

@@ -8,6 +8,7 @@ MOST_LINES, MOST_WITH_REASON = 400, 600
 # Module: the reason for one long subject.
 REASONS = {
     "soorma_ai/kernel/runtime/client/client.py": "all calls of one client, each with its arguments",
+    "soorma_ai/kernel/runtime/handling/handling.py": "a handling, its services and its observer: one cycle of types",
     "soorma_ai/features/tracking/trace.py": "one tree, made of all kinds of rows",
 }
 

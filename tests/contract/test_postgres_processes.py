@@ -139,7 +139,7 @@ async def test_operations_during_the_wait_for_the_lock_share_its_commit(url: str
         with psycopg.connect(url) as other:
             other.execute("SET search_path = soorma")
             other.execute(LOCK.encode())
-            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
+            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW, keys=["alone"]))]
             await asyncio.to_thread(until_a_transaction_waits, url)
             sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
             await asyncio.sleep(0)

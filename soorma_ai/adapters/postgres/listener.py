@@ -11,11 +11,10 @@ from time import monotonic
 from typing import Protocol
 
 import psycopg
-from psycopg.sql import quote
 
-from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
+from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
@@ -31,6 +30,7 @@ _QUEUED = f"""
     )
     UNION ALL SELECT '{SUSPECTS}' WHERE EXISTS (SELECT 1 FROM inbox WHERE {IS_SUSPECT} AND state = 'queued')
 """
+_NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(?, ?)"
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
 _PRESENT = "hashtext('soorma presence ' || current_schema())"
 # Below the class that all of one store share, each process holds the lock of its own number, and all of them this.
@@ -64,7 +64,8 @@ class NotificationSink(Protocol):
 class Listener:
     """Thread with a connection of its own, and sign of life of this process: it holds the lock of its number, `number`,
     as long as it lasts, and takes it again by another one after a loss. A process without the lock for `absence` is
-    gone. `me` is this process's signature in notifications."""
+    gone. `me` is this process's signature in notifications. It `has_others` unless the last count found none: a new
+    process tells of itself."""
 
     def __init__(
         self, url: str, loop: asyncio.AbstractEventLoop, told: NotificationSink, absence: float, limit: StatementLimit
@@ -77,6 +78,7 @@ class Listener:
         self._told = told
         self._absence = absence
         self._missing: frozenset[int] = frozenset()
+        self.has_others = True
         self._closing = threading.Event()
         self._raw: psycopg.Connection | None = None
         self._thread = threading.Thread(target=self._listen, name="soorma-store-listener", daemon=True)
@@ -86,8 +88,9 @@ class Listener:
         self._raw = self._connect()
         self._thread.start()
 
-    def notification(self, news: Notification) -> str:
-        return f"SELECT pg_notify('{CHANNEL}', {quote(write(self.me, news))})"
+    def notify(self, db: Reader, news: Notification) -> None:
+        """Send a notification, with the transaction of this connection. It is worth no wait for a disk."""
+        db.execute(_NOTIFY, (CHANNEL, write(self.me, news))).fetchone()
 
     def end(self) -> None:
         """Stop at the next notification, be it one's own."""
@@ -105,6 +108,7 @@ class Listener:
         made = connect(self._url, self._limit, is_house=True)
         made.execute(_BE_PRESENT.encode(), (self.number,))
         made.execute(f"LISTEN {CHANNEL}")
+        made.execute("SELECT pg_notify(%s, %s)", (CHANNEL, write(self.me, Notification())))
         return made
 
     def _listen(self) -> None:
@@ -122,6 +126,7 @@ class Listener:
             # The connection is free for others again when the last has been heard.
             heard = list(raw.notifies(timeout=min(POLL_SECONDS, self._absence), stop_after=1))
             news = [one for each in heard if (one := read(each.payload, self.me)) is not None]
+            self.has_others |= bool(news)
             if any(one.is_short for one in news) or monotonic() - looked >= POLL_SECONDS:
                 news.append(_look(raw))
                 looked = monotonic()
@@ -135,7 +140,9 @@ class Listener:
         self._tell(lambda: self._told.receive_arrival(arrival, is_leaving))
 
     def _count(self, raw: psycopg.Connection) -> None:
-        """Look for missing processes. One with a mere loss of its connection is back before the next time."""
+        """Look for other processes, and for missing ones. One with a mere loss of its connection is back before the
+        next time."""
+        self.has_others = any(number != self.number for (number,) in raw.execute(_NUMBERS.encode()).fetchall())
         missing = frozenset(int(holder) for (holder,) in raw.execute(_HOLDERS.encode()).fetchall())
         gone, self._missing = missing & self._missing, missing
         if gone:

@@ -1,16 +1,19 @@
-"""Extension: calls of models in trials, and cases."""
+"""Extension: calls of models in trials, cases, and checks of upgrades."""
 
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.tables import TRIAL_TABLES
+from soorma_ai.features.trials.upgrade.ports import CONTRACTS
+from soorma_ai.features.trials.upgrade.statements import find_registrations
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
 from soorma_ai.kernel.sql.schema import statements as split
 from soorma_ai.kernel.sql.storage import Storage, Table
+from soorma_ai.kernel.sql.tables.open_work import find_open_work
 
 
 class SqlTrials(StorePart):
@@ -34,12 +37,17 @@ async def _keep_making_cases(services: Services) -> None:
     await keep_making_cases(services)
 
 
+class SqlContracts(StorePart):
+    registrations = reading(find_registrations)
+    open_work = reading(find_open_work)
+
+
 EXTENSION = Extension(
     name=FEATURE,
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
         tables=(Table("trial_call"), Table("review"), Table("decision_case")),
-        parts={TRIALS: SqlTrials, CASES: SqlCases},
+        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts},
         closing=case_statements.CLOSING,
         removal=Removal(
             of_questions=case_statements.OF_QUESTIONS,

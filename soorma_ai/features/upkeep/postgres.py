@@ -7,9 +7,9 @@ import psycopg
 from msgspec import Struct
 
 from soorma_ai.adapters.postgres import migrations, row_level_security
-from soorma_ai.adapters.postgres.connection import CONNECTED_WITHIN, connection_to
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.schema import VERSION
+from soorma_ai.adapters.postgres.sessions import CONNECTED_WITHIN, connection_to
 from soorma_ai.kernel.sql.storage import FeatureSet
 
 

@@ -52,6 +52,7 @@ class Expectation(Record, frozen=True):
     0; a branch alone leads to no decision. For a request of a task, `place` is the number of the sub-task. `join` holds
     the requests of a join. `dataschema` names the definition of the answered request. `user_id` is the user of the
     plan, the task or the request. `home` is the request in the store of its origin, if this is another one.
+    `traceparent` names the span of the handling that opened it.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Expectation(Record, frozen=True):
     dataschema: str | None = None
     user_id: str = NO_USER
     home: Home | None = None
+    traceparent: str | None = None
 
     @property
     def event_types(self) -> tuple[str, ...]:

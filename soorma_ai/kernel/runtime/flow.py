@@ -74,6 +74,7 @@ async def handle(hand: HandlerTask, routes: Sequence[Route], services: Services)
     delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services, hand.bill)
+    handling.begun = hand.begun
     disposal, failed = Disposal(Ack()), None
     try:
         if found is None:

@@ -11,6 +11,7 @@ class Charges:
     def __init__(self, hold: Charge | None = None) -> None:
         self.hold = hold
         self._owed: list[Settlement] = []
+        self.settled: list[Settlement] = []  # before the commit, for observers
 
     def take_hold(self, root_plan_id: str) -> Charge | None:
         """Return the reservation of this tree, for one call."""
@@ -35,4 +36,4 @@ class Charges:
 
     def clear(self) -> None:
         """Note that everything is settled."""
-        self._owed, self.hold = [], None
+        self._owed, self.settled, self.hold = [], [], None

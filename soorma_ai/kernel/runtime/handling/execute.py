@@ -103,8 +103,12 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
     """Commit the recorded effects. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services, (first, *following) = handling.services, handling.deliveries
     bill, in_vain, effects = handling.bill.settlements, handling.in_vain, handling.effects
+    for observer in services.observers:
+        effects = observer.prepare(handling, effects)
     work = Work(first, disposition, effects, bill, tuple(following), in_vain, outcome)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
+    for observer in services.observers:
+        observer.committed(handling, disposition, effects, (*handling.bill.settled, *bill))
     handling.bill.clear()
     _count(handling, disposition, bill)
     if handling.has_plan and handling.plan.status.is_final:
@@ -144,6 +148,7 @@ async def settle_alone(services: Services, bill: Charges, delivery: Delivery) ->
             with suppress(TransientError):
                 await services.store.plans.settle(settlement, delivery)
                 services.signals.tallies.count_settlement(delivery.event.tenant_id, settlement)
+                bill.settled.append(settlement)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

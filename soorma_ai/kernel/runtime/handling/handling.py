@@ -1,17 +1,18 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, TypeVar
+from math import inf
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import PlannerDecision
-from soorma_ai.kernel.domain.effects import DropValue, Effect, Expect, PlanChange, SavePlan, SaveValue
+from soorma_ai.kernel.domain.effects import Disposition, DropValue, Effect, Expect, PlanChange, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import Step
@@ -20,7 +21,7 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
-from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store, VectorSource
+from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Settlement, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
@@ -45,6 +46,20 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
 
 
+class Observer(Protocol):
+    """Observer of commits. It sees the effects before their transaction, since a receiver needs the trace context in
+    its event. It reports after the commit, since nothing of a rolled-back handling happened. It raises nothing."""
+
+    def prepare(self, handling: "Handling", effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+        """Return the effects with the trace context in their events and expectations."""
+        return effects
+
+    def committed(
+        self, handling: "Handling", disposition: Disposition, effects: Sequence[Effect], bill: Sequence[Settlement]
+    ) -> None:
+        """Report a committed handling, with all answers of models."""
+
+
 class Services(Struct, frozen=True):
     """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
 
@@ -62,6 +77,7 @@ class Services(Struct, frozen=True):
     embedding: VectorSource | None = None
     parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False
+    observers: tuple[Observer, ...] = ()
 
 
 class NotFirst(Exception):
@@ -74,6 +90,7 @@ class Handling:
 
     def __init__(self, delivery: Delivery, services: Services, bill: Charges) -> None:
         self.delivery, self.event, self.agent, self.bill = delivery, delivery.event, delivery.agent, bill
+        self.begun = inf  # by the monotonic clock
         self.deliveries: tuple[Delivery, ...] = (delivery,)
         self.in_vain: tuple[Delivery, ...] = ()
         self.is_put_off = self._touched = False
@@ -111,7 +128,7 @@ class Handling:
     def anew(self) -> "Handling":
         """Return a new handling of the same delivery, with its outcome if known; the rest of a run was in vain."""
         again = Handling(self.deliveries[0], self.services, self.bill)
-        again._begun_under, again.taken_up = self._begun_under, self.taken_up
+        again._begun_under, again.taken_up, again.begun = self._begun_under, self.taken_up, self.begun
         again.in_vain = (*self.deliveries[1:], *self.in_vain)
         return again
 
@@ -119,7 +136,7 @@ class Handling:
         """Return the handling of the next delivery in line, on the result of this closed one."""
         assert self._closed_with is not None
         turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
-        turn.deliveries = (*self.deliveries, delivery)
+        turn.deliveries, turn.begun = (*self.deliveries, delivery), self.begun
         turn._recorded = RecordedEffects((*self._recorded.all, *changes.values))
         if self._state is not None:
             turn._stored, turn._state = self._stored, fold(self.state, changes.values)

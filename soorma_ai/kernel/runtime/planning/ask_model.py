@@ -223,6 +223,8 @@ async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:
 
 async def _settle(handling: Handling, settlement: Settlement) -> None:
     await handling.services.store.plans.settle(settlement, handling.delivery)
+    if handling.services.observers:
+        handling.bill.settled.append(settlement)
     handling.services.signals.tallies.count_settlement(handling.working_lineage.tenant_id, settlement)
 
 

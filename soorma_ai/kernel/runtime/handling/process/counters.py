@@ -35,6 +35,7 @@ class Counters:
     def __init__(self, most: int = MOST_TENANTS) -> None:
         self._most = most
         self._by_tenant: OrderedDict[str | None, defaultdict[Key, float]] = OrderedDict()
+        self._of_forgotten: defaultdict[Key, float] = defaultdict(float)
 
     def add(self, tenant_id: str | None, what: CounterName, *by: str, count: float = 1) -> None:
         self._counts_of(tenant_id)[what, by] += count
@@ -54,12 +55,21 @@ class Counters:
     def of(self, tenant_id: str | None) -> Mapping[Key, float]:
         return self._by_tenant.get(tenant_id, {})
 
+    def of_all(self) -> Mapping[Key, float]:
+        """Return the counts of all tenants together, on any thread; they never fall."""
+        total = self._of_forgotten.copy()
+        for counts in tuple(self._by_tenant.values()):
+            for key, count in counts.copy().items():
+                total[key] += count
+        return total
+
     def _counts_of(self, tenant_id: str | None) -> defaultdict[Key, float]:
         found = self._by_tenant.get(tenant_id)
         if found is None:
             found = self._by_tenant[tenant_id] = defaultdict(float)
             if len(self._by_tenant) > self._most:
-                self._by_tenant.popitem(last=False)
+                for key, count in self._by_tenant.popitem(last=False)[1].items():
+                    self._of_forgotten[key] += count
         self._by_tenant.move_to_end(tenant_id)
         return found
 
