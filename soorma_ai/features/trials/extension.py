@@ -2,13 +2,13 @@
 
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
+from soorma_ai.features.trials.cases.loop import keep_making_cases
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.features.trials.upgrade.statements import find_registrations
 from soorma_ai.kernel.extension import Extension
-from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
 from soorma_ai.kernel.sql.schema import statements as split
@@ -30,13 +30,6 @@ class SqlCases(StorePart):
     end_review = writing(case_statements.end_review)
 
 
-async def _keep_making_cases(services: Services) -> None:
-    # Its rules are those of trials, of no use to a start.
-    from soorma_ai.features.trials.cases.loop import keep_making_cases
-
-    await keep_making_cases(services)
-
-
 class SqlContracts(StorePart):
     registrations = reading(find_registrations)
     open_work = reading(find_open_work)
@@ -56,5 +49,5 @@ EXTENSION = Extension(
             old=statements.OLD,
         ),
     ),
-    loops={"cases": _keep_making_cases},
+    loops={"cases": keep_making_cases},
 )

@@ -3,9 +3,7 @@
 import re
 
 from soorma_ai.errors import TransientError
-from soorma_ai.features.trials.cases.making import make_case_of_review
 from soorma_ai.features.trials.cases.ports import CASES
-from soorma_ai.features.trials.replay import Replay
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
@@ -27,8 +25,12 @@ async def keep_making_cases(services: Services) -> None:
 
 async def make_pending_cases(services: Services, tenant_id: str | None = None) -> int:
     """Make a case of each review, in the set with the name of its planner. Return the number of cases."""
-    count = 0
-    while reviews := await services.store.part(CASES).reviews(BATCH, tenant_id):
+    count, waiting = 0, services.store.part(CASES)
+    while reviews := await waiting.reviews(BATCH, tenant_id):
+        # The rules of trials are of no use to a start.
+        from soorma_ai.features.trials.cases.making import make_case_of_review
+        from soorma_ai.features.trials.replay import Replay
+
         for review in reviews:
             store = services.store.within(review.tenant_id)
             plan = await store.plans.plan(review.plan_id)

@@ -30,7 +30,7 @@ SOME_OF_PERSON = (
 
 
 def find_cases(db: Reader, tenant_id: str, name: str, limit: int) -> list[DecisionCase]:
-    query = "SELECT body FROM decision_case WHERE tenant = :tenant AND (:name = '' OR name = :name)"
+    query = "SELECT body FROM decision_case WHERE tenant = :tenant AND (CAST(:name AS TEXT) = '' OR name = :name)"
     values = {"tenant": tenant_id, "name": name, "limit": limit}
     rows = db.execute(f"{query} ORDER BY name, at, case_id LIMIT :limit", values).fetchall()
     return [_CASE.record(body) for (body,) in rows]
