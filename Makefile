@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it cost
 
 bench-processes: .make/dev ## events a second over PostgreSQL, by workers and processes: ARGS="--events 300 --grid 1x1,16x4"
 	@$(PYTHON) -m bench.many_processes $(ARGS)
+
+bench-plans: .make/dev ## steps a second of plans in several processes over PostgreSQL, beside DBOS: ARGS="--plans 160 --processes 1,2,4 --ours"
+	@$(PYTHON) -m bench.plan_processes $(ARGS)
 
 bench-worst-data: .make/dev ## how long a check of the worst data keeps others waiting
 	@PYTHONPATH=tests $(PYTHON) -m bench.worst_data
