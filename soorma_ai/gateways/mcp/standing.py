@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import NotFound
+from soorma_ai.gateways.goals import rejection_of, request_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
-from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
@@ -92,7 +92,7 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     """Return the standing of a goal with an approval by people, known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no plan {goal_id} of {client.person.user_id}"
     reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
-    held = gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
+    held = request_of(gate)
     if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or held is None or not held.target:
         raise NotFound(missing)
     check(client.person, REQUESTS["reply"], reply, missing)
@@ -102,18 +102,7 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     waiting = before_it_began(held, held.target)
     if gate.status is ExpectationStatus.OPEN:
         return Standing(goal_id, waiting, _questions([gate]))
-    return Standing(goal_id, waiting, rejected=_rejection(gate))
-
-
-def _rejection(gate: Expectation) -> str | None:
-    if gate.answer is None:
-        waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
-        silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT
-        return "it was not approved in time" if waited and silence is AnswerDecision.REJECT else None
-    if gate.answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
-        return None
-    said = gate.answer.note or gate.answer.payload.get("note")
-    return f"rejected by {gate.answer.by}" + (f": {said}" if said else "")
+    return Standing(goal_id, waiting, rejected=rejection_of(gate))
 
 
 def _questions(found: list[Expectation]) -> tuple[Wait, ...]:
