@@ -1,5 +1,6 @@
 """Traces by OpenTelemetry: a span for a handled delivery, written after its commit. A wait is a link, and no parent."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from spans import Collector
 
-from soorma_ai import Approval, Platform
+from soorma_ai import Approval, Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.errors import ConfigError, VersionConflict
 from soorma_ai.features.otel import names
 from soorma_ai.features.otel.trace_context import derived_span_id, read_traceparent
@@ -140,6 +141,68 @@ async def test_a_wait_past_its_deadline_is_linked_too(collector: Collector, path
 
 async def ended(platform: Platform, plan_id: str) -> bool:
     return (await platform.plan(plan_id)).status.is_final
+
+
+def asking_worker(asked: str) -> Worker:
+    """Return a worker with one sub-task, this request."""
+    worker = Worker("clerk")
+
+    @worker.on_task("bill.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(asked, {"amount": 12_000, "order_id": "A1"}, f"{asked}.answered")
+
+    @worker.on_result(f"{asked}.answered")
+    async def end(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"ok": result.success})
+
+    return worker
+
+
+def asking_worker_of_people() -> Worker:
+    """Return a worker with a question to a person."""
+    worker = Worker("lawyer")
+
+    @worker.on_task("clear.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        question = {"question": "Clear?", "response_event": "clear.answered", "timeout_seconds": 60}
+        await context.bus.publish("notification-events", "notification.human_input", question)
+
+    @worker.on_result("clear.answered")
+    async def end(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"clear": True})
+
+    return worker
+
+
+async def test_the_reply_to_a_worker_after_a_wait_of_the_asked_agent_is_linked_to_the_asking_span(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker("clear.requested"), asking_worker_of_people())
+        request = asyncio.create_task(platform.request("bill.requested", {}, timeout=9_000))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"clear": True})
+        await request
+    asking, answered = (
+        one(collector.spans, "process bill.requested"),
+        one(collector.spans, "process plan.wait.answered"),
+    )
+    woken = one(collector.spans, "process clear.requested.answered")
+    asking_people = one(collector.spans, "process clear.requested")
+    assert (answered.parent, parent_of(collector, woken)) == (None, answered.name)
+    assert [place_of(link.context) for link in answered.links] == [place_of(asking_people.context)]
+    assert [place_of(link.context) for link in woken.links] == [place_of(asking.context)]
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_the_reply_to_a_worker_in_the_same_trace_has_no_link(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker("inventory.reserve.requested"), stock())
+        await platform.request("bill.requested", {}, timeout=60)
+    woken = one(collector.spans, "process inventory.reserve.requested.answered")
+    assert (parent_of(collector, woken), woken.links) == ("process inventory.reserve.requested", ())
 
 
 async def test_nothing_of_a_rolled_back_handling_is_told(

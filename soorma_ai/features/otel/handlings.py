@@ -16,7 +16,7 @@ from soorma_ai.features.otel.trace_context import TraceContext, derived_span_id,
 from soorma_ai.features.otel.tracer import Attributes, SpanRecord, SpanWriter, nanoseconds
 from soorma_ai.kernel.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.kernel.domain.history import JournalEntry, Verdict
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import clip
@@ -26,6 +26,8 @@ from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import outcome_of
 
 MOST_CONTENT = 8_000
+# Answered by agents: their handlings lead on to the handling of the answer.
+_OF_AGENTS = (ExpectationKind.REPLY, ExpectationKind.CHILD)
 T = TypeVar("T")
 
 
@@ -119,7 +121,7 @@ class TraceWriter:
         if len(handling.deliveries) > 1:
             attributes[names.BATCH_COUNT] = len(handling.deliveries)
         attributes |= _plan_of(handling)
-        if question := _question_of(handling, effects):
+        if question := _question_of(handling, event, effects):
             attributes[names.QUESTION] = question
         if fault := _fault_of(disposition):
             attributes[names.ERROR_TYPE] = fault
@@ -183,25 +185,22 @@ def _with_context(effect: Effect, contexts: Mapping[str, TraceContext], present:
 def _parent_of(handling: Handling, event: EventEnvelope) -> TraceContext | None:
     """Return the parent of a delivery's span. Only an event of a handling has one: a client's traceparent is a link, so
     that no client writes into the trace of another."""
-    if event.source in (CLIENT, SYSTEM) or event.causation_id is None or _met(handling, event):
+    if event.source in (CLIENT, SYSTEM) or event.causation_id is None:
         return None
-    return read_traceparent(event.traceparent)
-
-
-def _met(handling: Handling, event: EventEnvelope) -> Expectation | None:
-    """Return the wait ended by this event. Replies and children end none: their handlings lead on here."""
-    met = handling.closed[0] if handling.closed and event.id == handling.event.id else None
-    is_led_here = met is not None and met.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)
-    return None if is_led_here and event.source not in (CLIENT, SYSTEM) else met
+    met = handling.met.get(event.id)
+    return read_traceparent(event.traceparent) if met is None or met.kind in _OF_AGENTS else None
 
 
 def _links(handling: Handling, event: EventEnvelope) -> list[tuple[TraceContext, str]]:
-    if met := _met(handling, event):
+    """Return the links of a delivery's span. The reply of an agent needs one only after a wait of this agent: without
+    it, the asking span is above in the same trace."""
+    parent, met = _parent_of(handling, event), handling.met.get(event.id)
+    if met is not None:
         asking = read_traceparent(met.traceparent)
-        return [(asking, "asked by")] if asking else []
-    if _parent_of(handling, event) is None and (given := read_traceparent(event.traceparent)):
-        return [(given, "sent by")]
-    return []
+        is_above = asking is not None and parent is not None and asking.trace_id == parent.trace_id
+        return [(asking, "asked by")] if asking and not is_above else []
+    given = read_traceparent(event.traceparent) if parent is None else None
+    return [(given, "sent by")] if given else []
 
 
 def _plan_of(handling: Handling) -> Attributes:
@@ -212,10 +211,11 @@ def _plan_of(handling: Handling) -> Attributes:
     return {name: one for name, one in found.items() if one}
 
 
-def _question_of(handling: Handling, effects: Sequence[Effect]) -> str | None:
+def _question_of(handling: Handling, event: EventEnvelope, effects: Sequence[Effect]) -> str | None:
     """Return the id of the question to people: the answered one, or the first asked one."""
-    if handling.closed and handling.closed[0].kind in FOR_PEOPLE:
-        return handling.closed[0].id
+    met = handling.met.get(event.id)
+    if met is not None and met.kind in FOR_PEOPLE:
+        return met.id
     asked = (one.expectation for one in effects if isinstance(one, Expect))
     return next((one.id for one in asked if one.kind in FOR_PEOPLE), None)
 
