@@ -28,6 +28,8 @@ from soorma_ai.testing.scripted import complete, publish
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12_000)
 SECRET = "4111-1111"
+RESERVED, CLEAR, CHARGED = "inventory.reserve.requested", "clear.requested", "payment.charge.requested"
+DETAILS = {RESERVED: {"order_id": "A1"}, CLEAR: {}, CHARGED: {"amount": 12_000}}
 CLIENTS = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -149,7 +151,7 @@ def asking_worker(asked: str) -> Worker:
 
     @worker.on_task("bill.requested")
     async def begin(task: TaskContext, context: PlatformContext) -> None:
-        await task.delegate(asked, {"amount": 12_000, "order_id": "A1"}, f"{asked}.answered")
+        await task.delegate(asked, DETAILS[asked], f"{asked}.answered")
 
     @worker.on_result(f"{asked}.answered")
     async def end(result: ResultContext, context: PlatformContext) -> None:
@@ -192,6 +194,24 @@ async def test_the_reply_to_a_worker_after_a_wait_of_the_asked_agent_is_linked_t
     assert (answered.parent, parent_of(collector, woken)) == (None, answered.name)
     assert [place_of(link.context) for link in answered.links] == [place_of(asking_people.context)]
     assert [place_of(link.context) for link in woken.links] == [place_of(asking.context)]
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_a_held_request_of_a_worker_is_linked_to_the_asking_span(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker(CHARGED), payments(Approval(approvers=(), timeout=timedelta(days=9))))
+        request = asyncio.create_task(platform.request("bill.requested", {}, timeout=9_000))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"approved": True}, decision="approve")
+        await request
+    asking, released = one(collector.spans, "process bill.requested"), one(collector.spans, f"process {CHARGED}")
+    woken = one(collector.spans, f"process {CHARGED}.answered")
+    assert (released.parent, parent_of(collector, woken)) == (None, released.name)
+    assert [[place_of(link.context) for link in span.links] for span in (released, woken)] == [
+        [place_of(asking.context)]
+    ] * 2
     assert (collector.without_parent(), collector.open.count) == ([], 0)
 
 

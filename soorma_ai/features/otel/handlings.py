@@ -18,6 +18,7 @@ from soorma_ai.kernel.domain.effects import Ack, Disposition, Effect, Expect, Pu
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.kernel.domain.history import JournalEntry, Verdict
+from soorma_ai.kernel.domain.people import Ask
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Delivery, Settlement
@@ -26,6 +27,8 @@ from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import outcome_of
 
 MOST_CONTENT = 8_000
+# CloudEvents attribute beside `traceparent`, and its value in a held request.
+TRACE_STATE, HELD = "tracestate", "soorma=held"
 # Answered by agents: their handlings lead on to the handling of the answer.
 _OF_AGENTS = (ExpectationKind.REPLY, ExpectationKind.CHILD)
 T = TypeVar("T")
@@ -177,15 +180,29 @@ def _with_context(effect: Effect, contexts: Mapping[str, TraceContext], present:
             context = contexts.get(event.causation_id or "", present)
             return replace(effect, event=event.model_copy(update={"traceparent": str(context)}))
         case Expect(expectation):
-            return Expect(replace(expectation, traceparent=str(present)))
+            ask = expectation.ask and _with_held_context(expectation.ask, present)
+            return Expect(replace(expectation, traceparent=str(present), ask=ask))
         case _:
             return effect
+
+
+def _with_held_context(ask: Ask, present: TraceContext) -> Ask:
+    """Mark a held request: an approval publishes it as it is, and its handling is a new piece of the trace."""
+    held = ask.proposal
+    if held is None or held.request is None:
+        return ask
+    request = held.request.model_copy(update={"traceparent": str(present), TRACE_STATE: HELD})
+    return replace(ask, proposal=replace(held, request=request))
+
+
+def _was_held(event: EventEnvelope) -> bool:
+    return (event.model_extra or {}).get(TRACE_STATE) == HELD
 
 
 def _parent_of(handling: Handling, event: EventEnvelope) -> TraceContext | None:
     """Return the parent of a delivery's span. Only an event of a handling has one: a client's traceparent is a link, so
     that no client writes into the trace of another."""
-    if event.source in (CLIENT, SYSTEM) or event.causation_id is None:
+    if event.source in (CLIENT, SYSTEM) or event.causation_id is None or _was_held(event):
         return None
     met = handling.met.get(event.id)
     return read_traceparent(event.traceparent) if met is None or met.kind in _OF_AGENTS else None
@@ -200,7 +217,7 @@ def _links(handling: Handling, event: EventEnvelope) -> list[tuple[TraceContext,
         is_above = asking is not None and parent is not None and asking.trace_id == parent.trace_id
         return [(asking, "asked by")] if asking and not is_above else []
     given = read_traceparent(event.traceparent) if parent is None else None
-    return [(given, "sent by")] if given else []
+    return [(given, "asked by" if _was_held(event) else "sent by")] if given else []
 
 
 def _plan_of(handling: Handling) -> Attributes:
