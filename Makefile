@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ nats: .make/dev ## the flow tests over a NATS server, which the test group bring
 
 soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
 	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
+
+traces: .make/dev ## 10,000 traced plans with waits and 300 kills; ARGS="--plans 2000 --kills 60 --seed 7", "--planted"
+	@PYTHONPATH=.:tests:tests/crash:tests/soak $(PYTHON) tests/soak/trace_storm.py $(ARGS)
 
 neighbours: .make/dev ## two stores, 500 requests, NATS killed with its data 20 times; ARGS="--requests 100 --kills 5 --seed 7"
 	@PYTHONPATH=tests:tests/flow $(PYTHON) tests/flow/neighbour_storm.py $(ARGS)
