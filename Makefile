@@ -112,6 +112,9 @@ soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; 
 traces: .make/dev ## 10,000 traced plans with waits and 300 kills; ARGS="--plans 2000 --kills 60 --seed 7", "--planted"
 	@PYTHONPATH=.:tests:tests/crash:tests/soak $(PYTHON) tests/soak/trace_storm.py $(ARGS)
 
+followers: .make/dev ## followers of the log on PostgreSQL see each event once, under kills; ARGS="--events 2000 --planted"
+	@PYTHONPATH=tests:tests/contract $(PYTHON) tests/contract/followers.py $(ARGS)
+
 neighbours: .make/dev ## two stores, 500 requests, NATS killed with its data 20 times; ARGS="--requests 100 --kills 5 --seed 7"
 	@PYTHONPATH=tests:tests/flow $(PYTHON) tests/flow/neighbour_storm.py $(ARGS)
 

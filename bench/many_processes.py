@@ -4,13 +4,14 @@
 
 Requests wait in the line of a tool, and a number of workers in a number of processes handle them, each with its reply.
 All messages of the processes to the server are kept and sent once more, by the same driver to the same server, from the
-same database: this is the bare loop. It has one connection for each process, and no Python between. Without the lock of
-all writers, it shows the maximum of the server.
+same database: this is the bare loop. It has one connection for each process, and no Python between. Without the locks
+of its transactions, it shows the maximum of the server.
 """
 
 import argparse
 import asyncio
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from bench.rows.agents import ECHO, desk
 from soorma_ai import EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.postgres import PostgresStore, connection
 from soorma_ai.adapters.postgres.limits import StatementLimit
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from tests.postgres_server import Server, serving
 
@@ -51,7 +52,7 @@ class Transaction:
 
     def without_lock(self) -> "Transaction":
         (begin, params, is_many), *others = self.statements
-        first = begin.replace(b"; " + LOCK.encode(), b""), params, is_many
+        first = re.sub(rb"; SELECT pg_advisory[^;]*", b"", begin), params, is_many
         return replace(self, statements=[first, *others])
 
     @property
@@ -60,6 +61,7 @@ class Transaction:
 
     @property
     def locks(self) -> bool:
+        """Tell whether it took the lock of all writers alone."""
         return LOCK.encode() in self.statements[0][0]
 
 

@@ -10,8 +10,11 @@ TOGETHER = "what comes at once is claimed at once, while on a server claims go b
 COPIED = "`soorma backup` copies it"
 MADE = "its store is made by the test, of parts of its own"
 BESIDE = "its handlers read files beside it"
+FORKED = "each of its processes is forked, with a file of its own"
 # By the beginning of the test's name.
 OF_A_FILE = {
+    "examples/08_refunds/test_refunds.py::test_a_lead_is_reminded_and_when_the_deadline_passes_nothing_is_paid": FORKED,
+    "examples/08_refunds/test_refunds.py::test_a_refund_is_paid_once_with_a_crash_at_any_commit": FORKED,
     "tests/acceptance/test_agent_run.py::test_a_second_agent_on_the_same_store_gets_the_owners_name": OWNED,
     "tests/acceptance/test_agent_run.py::test_an_agent_runs_until_a_signal_and_leaves_in_order": SOCKET,
     "tests/acceptance/test_cli.py::test_a_second_application_gets_the_owner_of_the_store": OWNED,
@@ -42,6 +45,7 @@ OF_A_FILE = {
     "tests/contract/test_sqlite_writer.py": "it has one connection that writes",
     "tests/flow/test_commits.py::test_a_decision_and_its_tool_call_are_two_commits": COMMITS,
     "tests/flow/test_commits.py::test_a_request_its_handling_and_its_reply_are_two_commits": COMMITS,
+    "tests/flow/test_crash_mark.py": FORKED,
     "tests/flow/test_interruptions.py::test_a_cancellation_received_twice_releases_the_delivery_in_hand": MADE,
     "tests/flow/test_interruptions.py::test_a_claim_failing_at_the_end_of_its_process_does_not_block_the_end": MADE,
     "tests/flow/test_interruptions.py::test_an_end_in_the_middle_of_a_claim_leaves_no_lease": MADE,

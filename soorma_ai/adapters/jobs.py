@@ -14,7 +14,8 @@ T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """Operation with its caller and its scope. `ended` gets the outcome: the result, and whether it is stored."""
+    """Operation with its caller, its scope and its keys, None for any. `ended` gets the outcome: the result, and
+    whether it is stored."""
 
     def __init__(
         self,
@@ -24,8 +25,10 @@ class Job(Generic[T]):
         acting: TenantScope = HOUSE,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> None:
         self.is_long = is_long
+        self.keys = keys
         self.acting = acting
         self.failed = False
         self._operation = operation

@@ -165,3 +165,22 @@ def test_a_circle_of_delegations_is_found_in_the_log_and_why_names_its_limit(tmp
     assert ["circle", "ping", "asks,two", "pong", "one"] in lines
     told = shop("why", plan_id)
     assert "ping: limit_exceeded: max_nesting" in told.stdout.splitlines()[-1]
+
+
+def test_changes_of_events_are_listed_for_people_and_scripts(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    register(store, tool("payments", ("payment.charge", "Pay.")))
+    shop = register(store, tool("payments", ("payment.charge", PAY)))
+    (found,) = shop.json("registry", "changes")
+    assert (found["user_id"], found["outcome"]) == ("agent payments", "reworded")
+    (row,) = shop("registry", "changes").stdout.splitlines()
+    assert row.split("\t")[1:3] == ["payments", "payment.charge"]
+    table = unstyled(shop("registry", "changes", env=TERMINAL).stdout)
+    assert "payment.charge" in table
+    assert "reworded" in table
+
+
+def test_without_a_change_none_is_listed(shop: Shop) -> None:
+    result = shop("registry", "changes")
+    assert (result.exit_code, result.stdout) == (DONE, "")
+    assert "No event has changed" in result.stderr

@@ -19,6 +19,7 @@ HEAVY = {
     "starlette": "the platform is served",
     "uvicorn": "the platform is served",
     "a2a": "agents of others are spoken to",
+    "ag_ui": "user interfaces run goals",
     "mcp": "a server of tools is called",
     "google.protobuf": "agents of others are spoken to",
     "vcr": "recordings are played",

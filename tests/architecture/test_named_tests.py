@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 @cache
 def ids() -> tuple[str, ...]:
     """Return the ids of all tests, without parameters."""
-    files = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "__pycache__" not in path.parts]
+    found = [path for folder in ("examples", "tests") for path in sorted((ROOT / folder).rglob("test_*.py"))]
+    files = [path for path in found if "__pycache__" not in path.parts]
     return tuple(
         f"{path.relative_to(ROOT)}::{node.name}"
         for path in files

@@ -19,13 +19,13 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 def test_the_extra_all_has_every_other_extra() -> None:
     (line,) = EXTRAS["all"]
-    found = re.fullmatch(r"soorma-ai\[([a-z0-9,]+)\]", line)
+    found = re.fullmatch(r"soorma-ai\[([a-z0-9,-]+)\]", line)
     assert found is not None and found[1].split(",") == sorted(EXTRAS.keys() - {"all"})
 
 
 def test_the_installation_page_has_a_row_for_every_extra() -> None:
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `([a-z0-9]+)` \|", page, re.MULTILINE)) == EXTRAS.keys()
+    assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)) == EXTRAS.keys()
 
 
 def test_the_module_is_the_command() -> None:
@@ -52,7 +52,7 @@ def test_an_image_has_a_known_python_known_extras_no_root_and_the_command(text: 
     said = instructions(text)
     versions = {found[1] for _, rest in said if (found := re.match(r"python:(3\.\d+)-slim", rest))}
     assert {f"Programming Language :: Python :: {version}" for version in versions} < set(PROJECT["classifiers"])
-    extras = [found for _, rest in said for found in re.findall(r"\[([a-z0-9,]+)\]", rest) if "pip install" in rest]
+    extras = [found for _, rest in said for found in re.findall(r"\[([a-z0-9,-]+)\]", rest) if "pip install" in rest]
     assert [set(one.split(",")) - EXTRAS.keys() for one in extras] == [set()]
     users = [int(rest) for word, rest in said if word == "USER"]
     assert users and 0 not in users

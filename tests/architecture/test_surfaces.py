@@ -44,6 +44,7 @@ IN_PROCESS = {
     "client.event_id": "derives ids for the routes",
     "client.services": "the parts of the platform itself",
     "client.audit": "served at the control socket only",
+    "client.check_upgrade": "the new code and its prompts are on this machine",
     "client.forget": "served at the control socket only",
     "client.keys": "served at the control socket only",
     "client.prune": "served at the control socket only",

@@ -31,7 +31,7 @@ from store_kit import (
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
 from soorma_ai.features.dead_letters.ports import LETTERS
@@ -201,7 +201,7 @@ async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
         committing = await start_calls(url, *commits)
     await asyncio.gather(*committing)
     assert {(await find(stores[0], f"q-{n}")).status for n in range(3)} == {ExpectationStatus.MET}
-    assert [one.event.id for free in hands for one in free.held] == ["r-0"]
+    assert len([one for free in hands for one in free.held]) == 1
     assert await stores[0].queue.count_pending("planner", "plan-1") == 3
 
 
@@ -213,7 +213,7 @@ async def test_commits_at_once_do_not_overspend(stores: list[PostgresStore], url
             url, *(one.queue.commit(work, NOW) for one, work in zip(stores, works, strict=True))
         )
     found = await asyncio.gather(*committing, return_exceptions=True)
-    assert [type(one) is VersionConflict for one in found] == [False, True]
+    assert sorted(type(one) is VersionConflict for one in found) == [False, True]
     assert (await stores[0].plans.read_spent("plan-1")).actions == 2
 
 

@@ -15,10 +15,10 @@ from psycopg import errors, sql
 from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, open_store, plan, step, wait
 
 from soorma_ai.adapters.postgres import PostgresStore, row_level_security
-from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.full_text import word_tables
 from soorma_ai.adapters.postgres.migrations import upgrade
 from soorma_ai.adapters.postgres.schema import make, make_features, spell
+from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.context_parts.memos import About, MemoKind, Shelf
 from soorma_ai.errors import ConfigError

@@ -33,7 +33,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
 from soorma_ai.features.remote.ports import LEASES
@@ -139,7 +139,7 @@ async def test_operations_during_the_wait_for_the_lock_share_its_commit(url: str
         with psycopg.connect(url) as other:
             other.execute("SET search_path = soorma")
             other.execute(LOCK.encode())
-            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
+            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW, keys=["alone"]))]
             await asyncio.to_thread(until_a_transaction_waits, url)
             sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
             await asyncio.sleep(0)

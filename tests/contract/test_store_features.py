@@ -9,8 +9,8 @@ from postgres_server import OWNER, SERVING, Server, as_role
 from store_kit import NOW, claim_all, do, event, open_store
 
 from soorma_ai.adapters.postgres import PostgresStore
-from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.migrations import upgrade
+from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES, EVERY, KNOWLEDGE
 from soorma_ai.context_parts.memos import MemoKind

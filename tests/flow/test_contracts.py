@@ -13,8 +13,11 @@ from soorma_ai import (
     ChoreographyPlanner,
     ConfigError,
     EventDefinition,
+    GoalContext,
     Held,
     InvocationContext,
+    PlanContext,
+    Planner,
     Platform,
     PlatformContext,
     Tool,
@@ -189,6 +192,28 @@ async def test_an_agent_that_takes_the_event_no_more_fails_no_plan_at_its_approv
         question = await the_wait(platform)
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
         assert (await wait_for_end(platform, plan_id)).status == "completed"
+
+
+async def test_a_narrower_event_is_refused_for_a_plan_with_it_in_a_later_state(path: Path) -> None:
+    machine = {
+        "start": {"default_next": "asking"},
+        "asking": {"transitions": [{"on_event": "go", "to_state": "paying"}]},
+        "paying": {"action": {"event_type": PAY, "data": {"amount": 1}}, "default_next": "end"},
+        "end": {"is_terminal": True},
+    }
+    clerk = Planner("clerk")
+
+    @clerk.on_goal("order.filed", state_machine=machine)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await (await PlanContext.create_from_goal(goal, context)).execute_next()
+
+    async with running_platform(path, None, clerk, cashier()) as platform:
+        plan = await platform.submit("order.filed", {})
+        await until(platform, platform.waits)
+    async with open_platform(path) as platform:
+        with pytest.raises(ConfigError, match=f"plan {plan.plan_id}, state paying"):
+            await platform.start(cashier(STRICT))
+        await platform.start(cashier({**FORM, "required": []}))
 
 
 async def test_an_event_that_a_plan_waits_for_keeps_its_promise(path: Path) -> None:

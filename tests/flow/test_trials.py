@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from kit import PATIENCE, open_platform, order, payments, planner, stock, the_wait
-from places import raw
+from places import ON_POSTGRES, raw
 
 from soorma_ai import Approval, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.prompts import packaged_prompts
@@ -32,9 +32,16 @@ def form(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
+_TABLES = (
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'"
+    if ON_POSTGRES
+    else "SELECT name FROM sqlite_master WHERE type = 'table'"
+)
+
+
 def rows_of(path: Path) -> dict[str, list[Any]]:
     with raw(path) as store:
-        tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [name for (name,) in store.execute(_TABLES)]
         return {name: sorted(store.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in tables}
 
 

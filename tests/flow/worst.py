@@ -54,6 +54,7 @@ class ForgetfulDatabase(Database):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> T:
         def and_forget(db: Connection) -> T:
             self.routes.forget()

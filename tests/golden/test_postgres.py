@@ -18,7 +18,7 @@ from test_golden import EVERY_PLAN, GOLDEN, NOTHING_TO_DO, dump, until
 
 from soorma_ai import Platform
 from soorma_ai.adapters.postgres import PostgresStore, migrations
-from soorma_ai.adapters.postgres.connection import connection_to
+from soorma_ai.adapters.postgres.sessions import connection_to
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.apps.cli.main import cli
 from soorma_ai.assembly import ALL_FEATURES

@@ -141,11 +141,11 @@ class MortalWriter(PostgresWriter):
         if not self.is_dead:
             super()._write(group)
 
-    def _commit(self, group: list[Job[Any]], last: str, *, wrote: bool) -> StoreUnavailable | None:
+    def _commit(self, group: list[Job[Any]], *, wrote: bool) -> StoreUnavailable | None:
         if self.commits_left == 0 and not self.keeps_last:
             self.die()
             return None
-        fault = super()._commit(group, last, wrote=wrote)
+        fault = super()._commit(group, wrote=wrote)
         if self.commits_left == 0:
             self.die()
         elif self.commits_left is not None:
@@ -182,7 +182,12 @@ class OneThreadServerDatabase(Database):
         self._reader.close()
 
     async def read(
-        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+        self,
+        query: Callable[[family.Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
     ) -> T:
         await asyncio.sleep(0)  # like a change of threads
         if self.mortal.is_dead:

@@ -81,6 +81,7 @@ class OneThreadDatabase(Database):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> T:
         await asyncio.sleep(0)  # like a change of threads: other ready tasks come first
         if self.commits_left == 0 and not self.keeps_last:
@@ -97,7 +98,14 @@ class OneThreadDatabase(Database):
             self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False) -> T:
+    async def read(
+        self,
+        query: Callable[[Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
+    ) -> T:
         await self._alive()
         return await super().read(query, acting)
 

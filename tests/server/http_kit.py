@@ -117,12 +117,14 @@ def events_in(text: str) -> list[dict[str, str]]:
 class OpenStream:
     """A stream of an application. Its reader takes one chunk after the other, or none."""
 
-    def __init__(self, served: Starlette, path: str, *, reads: bool = True, **headers: str) -> None:
+    def __init__(self, served: Starlette, path: str, *, reads: bool = True, body: bytes = b"", **headers: str) -> None:
+        """A `body` is posted."""
+        self._body = body
         path, _, query = path.partition("?")
         named = {"host": "127.0.0.1:8700", **{name.replace("_", "-"): value for name, value in headers.items()}}
         self._scope: dict[str, Any] = {
             "type": "http",
-            "method": "GET",
+            "method": "POST" if body else "GET",
             "path": path,
             "raw_path": path.encode(),
             "root_path": "",
@@ -170,7 +172,7 @@ class OpenStream:
     async def _receive(self) -> dict[str, Any]:
         if not self._has_asked:
             self._has_asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": self._body, "more_body": False}
         await self._left.wait()
         return {"type": "http.disconnect"}
 

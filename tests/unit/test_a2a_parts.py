@@ -8,6 +8,7 @@ from a2a.types import Part
 from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.struct_pb2 import Value
 
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.gateways.a2a.parts import json_of, part_of, payload_of, read
 
 TEXT = {"type": "string"}
@@ -87,5 +88,5 @@ def test_text_fills_the_text_field_of_the_schema(words: str, data: Any, schema: 
     ],
 )
 def test_text_without_a_matching_field_is_refused(schema: Any) -> None:
-    with pytest.raises(InvalidParamsError, match="text alone is not enough"):
+    with pytest.raises(LocalProtocolError, match="text alone is not enough"):
         payload_of("tea", {}, schema)

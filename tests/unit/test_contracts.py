@@ -7,13 +7,13 @@ from contract.store_kit import agent
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.contracts import BrokenWork
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.people import Proposal
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.values import digest
 from soorma_ai.kernel.rules.arrival.contracts import (
     MOST_NAMED,
-    BrokenWork,
     OpenWork,
     audit_entry,
     check_change,

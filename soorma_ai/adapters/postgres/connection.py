@@ -6,32 +6,32 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from math import isfinite
+from itertools import count
 from time import monotonic
 from typing import Any
 
 import psycopg
 from msgspec.structs import replace
-from psycopg.abc import Buffer
-from psycopg.conninfo import conninfo_to_dict
+from psycopg import errors
 from psycopg.pq import TransactionStatus
-from psycopg.types.string import StrDumper
 
 from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
-from soorma_ai.adapters.postgres.faults import in_our_words, translate
+from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
-from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
-from soorma_ai.adapters.postgres.schema import SCHEMA
-from soorma_ai.errors import ConfigError, StoreUnavailable
+from soorma_ai.adapters.postgres.limits import StatementLimit
+from soorma_ai.adapters.postgres.literals import TYPES, literal, quote
+from soorma_ai.adapters.postgres.locks import IS_MARK, LISTED, MARK, ROUND
+from soorma_ai.adapters.postgres.sessions import connect
+from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
-# Seconds until a server that does not answer is given up, and between signs of life of one that is idle.
-CONNECTED_WITHIN = 5
 # Seconds that a transaction waits for the loop's thread, all in all: others wait for its end.
 LOOP_WITHIN = 0.05
 
 _REGISTRY = "SELECT registry FROM meta"
+_LAST = "SELECT coalesce(max(seq), 0) FROM event"
+_MARKED = f"SELECT objid::bigint FROM {LISTED} WHERE {IS_MARK}"
 
 
 class SecondStatement(Exception):
@@ -60,12 +60,14 @@ class Connection(family.Connection):
         self._singles: list[str] | None = None
         # Names of statements prepared on the present connection, by text and types.
         self._prepared: dict[tuple[str, str], str] = {}
+        self._numbers = count()
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
         self.registry = 0
         self._url = url
         self._acting = HOUSE
+        self._log_end: int | None = None
         self._raw: psycopg.Connection | None = None
         self._patience = LOOP_WITHIN
 
@@ -91,11 +93,33 @@ class Connection(family.Connection):
         when there is none. Raise psycopg.Error."""
         raw = self._connected()
         self._patience = LOOP_WITHIN
-        found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
+        with self._expecting_prepared():
+            found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
             pass
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
+
+    @property
+    def log_end(self) -> int | None:
+        return self._log_end
+
+    def find_log_end(self) -> None:
+        """Find the end of the log for the next transaction: up to the last committed place, or to the first mark.
+
+        The place is read first, then the marks, and the rows last of all. An event before that place got its own before
+        that place was committed. So its transaction had its mark by then, and has it still, or its rows are seen. Raise
+        psycopg.Error.
+        """
+        found = self._connected().execute(f"{act(HOUSE)}; {_LAST}; {_MARKED}".encode())
+        found.nextset()
+        row = found.fetchone()
+        last = int(row[0]) if row else 0
+        found.nextset()
+        self._log_end = min((last - ((last - int(mark)) & ROUND) for (mark,) in found.fetchall()), default=last)
+
+    def forget_log_end(self) -> None:
+        self._log_end = None
 
     def _connected(self) -> psycopg.Connection:
         if self._raw is None or self._raw.closed:
@@ -105,6 +129,12 @@ class Connection(family.Connection):
                 self._on_reconnect()
             self._was_connected = True
         return self._raw
+
+    @property
+    def mark(self) -> str:
+        """The statement that takes the mark of a transaction, with the rights of the house. Raise psycopg.Error."""
+        self._connected()
+        return f"EXECUTE {self._prepare(MARK, '')}"
 
     def begin_single(self, scope: str) -> None:
         """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more
@@ -116,12 +146,13 @@ class Connection(family.Connection):
         self._singles = None
 
     def _execute_single(self, before: list[str], sql: str, parameters: family.Parameters) -> family.Rows:
-        values = None if isinstance(parameters, Mapping) else [_literal(value) for value in parameters]
+        values = None if isinstance(parameters, Mapping) else [literal(value) for value in parameters]
         if not before or values is None or None in values:
             raise SecondStatement
-        name = self._prepare(sql, ", ".join(_TYPES.get(type(value), "text") for value in parameters))
+        name = self._prepare(sql, ", ".join(TYPES.get(type(value), "text") for value in parameters))
         given = f"({', '.join(map(str, values))})" if values else ""
-        found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
+        with self._expecting_prepared():
+            found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
         found.nextset()
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
@@ -132,10 +163,20 @@ class Connection(family.Connection):
         """Prepare a statement for this connection, once for parameters of these types; return its name."""
         name = self._prepared.get((sql, types))
         if name is None:
-            name = f"single_{len(self._prepared)}"
+            name = f"single_{next(self._numbers)}"
             self.raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {spell_numbered(sql)}".encode())
             self._prepared[sql, types] = name
         return name
+
+    @contextmanager
+    def _expecting_prepared(self) -> Generator[None]:
+        """Raise Interrupted where a prepared statement is gone: at some rollbacks, the driver lets the server forget
+        all of them."""
+        try:
+            yield
+        except errors.InvalidSqlStatementName as error:
+            self._prepared.clear()
+            raise Interrupted(f"a prepared statement is gone: {error}") from error
 
     def act(self, acting: TenantScope) -> str:
         """Return the statement for the scope of the rest of the transaction."""
@@ -176,15 +217,15 @@ class Connection(family.Connection):
         self.changes += max(cursor.rowcount, 0)
         return cursor
 
-    def commit(self, last: str) -> None:
-        """Commit in one message, after the moves of changed plans' places, and this statement. Raise psycopg.Error."""
+    def commit(self) -> None:
+        """Commit in one message, after the moves of changed plans' places. Raise psycopg.Error."""
         unmoved = self.plan_changes.unmoved()
         if not unmoved:
-            self.raw.execute(f"{last}; COMMIT".encode())
+            self.raw.execute("COMMIT")
             return
-        ids = ", ".join(map(_quote, unmoved))
+        ids = ", ".join(map(quote, unmoved))
         moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}]) RETURNING plan_id, seq, place"
-        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; {last}; COMMIT".encode())
+        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; COMMIT".encode())
         found.nextset()
         for plan_id, seq, number in found.fetchall():
             self.note_place(plan_id, seq, number)
@@ -277,112 +318,4 @@ class Connection(family.Connection):
 def act(acting: TenantScope) -> str:
     """Return the statement for the scope of the rest of a transaction; see `guard`."""
     given = {"tenant": acting.tenant_id or "", "user": acting.user_id or "", "house": "on" if acting.is_house else ""}
-    return "SELECT " + ", ".join(f"set_config('soorma.{name}', {_quote(value)}, true)" for name, value in given.items())
-
-
-def _quote(text: str) -> str:
-    """Standard strings know no other escape."""
-    return "'" + _without_nul(text).replace("'", "''") + "'"
-
-
-_TYPES: dict[type[object], str] = {int: "bigint", float: "double precision"}
-
-
-def _literal(value: object) -> str | None:
-    """Return a parameter as it is spelled in a statement; None for one of another type."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return None
-        case str():
-            return _quote(value)
-        case int():
-            return repr(value) if -(2**63) <= value < 2**63 else None
-        case float():
-            return repr(value) if isfinite(value) else None
-        case _:
-            return None
-
-
-def _without_nul(text: str) -> str:
-    """Return text without NUL, impossible here. A non-character stands for it, and `json_quote` reads it back."""
-    return text.replace("\0", "\uffff")
-
-
-class TextDumper(StrDumper):
-    def dump(self, obj: str) -> Buffer | None:
-        return super().dump(_without_nul(obj))
-
-
-_SESSION = {
-    "search_path": SCHEMA,
-    "timezone": "UTC",
-    "standard_conforming_strings": "on",
-    "idle_in_transaction_session_timeout": "30s",
-    "lock_timeout": "60s",
-    "tcp_keepalives_idle": "10",
-    "tcp_keepalives_interval": "5",
-    "tcp_keepalives_count": "3",
-}
-
-
-def _limits(limit: StatementLimit) -> dict[str, str]:
-    """Return the limits that the server keeps. A host that vanishes, or stands still, in a transaction holds up others
-    no longer than they wait for its lock, and each is told so before its own statement is over."""
-    whole = limit.seconds * 1000
-    return {
-        "statement_timeout": f"{whole:.0f}ms",
-        "lock_timeout": f"{whole * 2 / 3:.0f}ms",
-        "idle_in_transaction_session_timeout": f"{whole / 2:.0f}ms",
-    }
-
-
-def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = False) -> psycopg.Connection:
-    """Return a connection without any visible rows before it has a scope; or with all, in the platform's own scope.
-    Without a `limit` a statement may take any time. Raise psycopg.Error."""
-    made = LimitedConnection.connect(
-        url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
-    )
-    made.limit = limit or StatementLimit(CONNECTED_WITHIN)
-    # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.
-    made.adapters.register_dumper(str, TextDumper)
-    settings = {**_SESSION, **(_limits(limit) if limit else {}), "soorma.house": "on" if is_house else ""}
-    told = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
-    try:
-        made.execute(f"SELECT {told}".encode())
-    except BaseException:
-        made.close()
-        raise
-    made.limit = limit
-    return made
-
-
-@contextmanager
-def connection_to(url: str, limit: StatementLimit | None = None) -> Generator[psycopg.Connection]:
-    """A connection for as long as this lasts. Raise ConfigError for a database that cannot be used, StoreUnavailable
-    for one that may come back."""
-    _check(url)
-    try:
-        with connect(url, limit) as made:
-            yield made
-    except psycopg.ProgrammingError as error:
-        raise ConfigError(
-            f"the database cannot be used ({error}): look at the URL, and at the role's grants, which "
-            "SELECT soorma.admit('ROLE') gives"
-        ) from error
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def _check(url: str) -> None:
-    """Raise ConfigError for an invalid URL. The fault itself is left out: it may be a part of its password."""
-    try:
-        ports = str(conninfo_to_dict(url).get("port", "")).split(",")
-    except psycopg.ProgrammingError:
-        ports = [url]
-    if not all(port == "" or port.isdigit() for port in ports):
-        raise ConfigError(
-            "the URL is none of PostgreSQL: give postgresql://USER:PASSWORD@HOST:PORT/DATABASE, percent-encode what "
-            "has a meaning there, and give only options that libpq knows"
-        ) from None
+    return "SELECT " + ", ".join(f"set_config('soorma.{name}', {quote(value)}, true)" for name, value in given.items())

@@ -10,13 +10,14 @@ from functools import partial
 from typing import TypeVar
 
 from soorma_ai.adapters.postgres import row_level_security
-from soorma_ai.adapters.postgres.connection import Connection, connection_to
+from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
-from soorma_ai.adapters.postgres.notifications import Notification, join
+from soorma_ai.adapters.postgres.notifications import Notification, Notifier
 from soorma_ai.adapters.postgres.readers import Readers
+from soorma_ai.adapters.postgres.sessions import connection_to
 from soorma_ai.adapters.postgres.writer import PostgresWriter, TransactionHooks
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
@@ -59,11 +60,16 @@ class Database(database.Database):
         self._alone: set[str] = set()
         self._readers: Readers | None = None
         self._listener: Listener | None = None
+        self._notifier = Notifier(self._notify)
         # What the registry was when routes were put together.
         self._registry: int | None = None
         self._routes_were = 0
         # What the jobs of the transaction in hand have led to, as far as others wait for it.
         self._arrivals: list[Arrival] = []
+
+    @property
+    def shares(self) -> bool:
+        return self._listener is not None and self._listener.has_others
 
     @property
     def writer(self) -> PostgresWriter:
@@ -115,6 +121,7 @@ class Database(database.Database):
                 await writer.do(partial(_end, listener=listener))
         if writer is not None:
             await writer.close()
+        await self._notifier.close()
         await asyncio.gather(*self._voiding, return_exceptions=True)
         if readers is not None:
             await readers.close()
@@ -128,8 +135,9 @@ class Database(database.Database):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> T:
-        return await self.writer.do(operation, ended, acting)
+        return await self.writer.do(operation, ended, acting, keys)
 
     async def claim(self, agent: str, operation: Callable[[family.Connection], T]) -> T:
         """Do a claim of this agent beside other writes, or, if that is forbidden, in its turn."""
@@ -141,11 +149,16 @@ class Database(database.Database):
         return await self.write(operation)
 
     async def read(
-        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+        self,
+        query: Callable[[family.Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
     ) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
-        return await self._readers.read(query, acting, is_single=is_single)
+        return await self._readers.read(query, acting, is_single=is_single, follows=follows)
 
     async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""
@@ -160,10 +173,10 @@ class Database(database.Database):
     def _hooks_of(self, writing: Connection) -> TransactionHooks:
         return TransactionHooks(
             begin=self._forget_changes,
-            end=self._ending,
+            end=self._number_registry,
             forget=self._forget,
             settle=partial(self.settle, writing),
-            on_commit=self.on_commit,
+            on_commit=self._note_commit,
         )
 
     def _prepare(self) -> None:
@@ -191,13 +204,22 @@ class Database(database.Database):
         self._arrivals.clear()
         db.plan_changes.era = self._in_hand.era
 
-    def _ending(self, db: Connection) -> str:
-        """Tell other processes of this transaction's changes; return its last statement."""
+    def _number_registry(self, db: Connection) -> None:
+        """Give the registry another number after a change of it."""
         if self.routes.epoch != self._routes_were:
             (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
-        if self._listener is None or not (self._arrivals or db.is_leaving):
-            return ""
-        return self._listener.notification(Notification(join(self._arrivals), db.is_leaving))
+
+    def _note_commit(self, is_leaving: bool) -> None:
+        """Tell waits of this process, and then other processes."""
+        if self.on_commit is not None:
+            self.on_commit(is_leaving)
+        if self.shares:
+            self._notifier.add(self._arrivals, is_leaving=is_leaving)
+
+    async def _notify(self, news: Notification) -> None:
+        listener = self._listener
+        if listener is not None:
+            await self.read(lambda db: listener.notify(db, news), is_single=True)
 
     def _perform(
         self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
@@ -232,4 +254,4 @@ def _end(db: family.Connection, listener: Listener) -> None:
     """Leave nothing behind: deliveries still held by this process were in hand at its end, and others may have them."""
     leases.void(db, [listener.number])
     db.take_queued()
-    db.execute(listener.notification(Notification(is_short=True))).fetchone()
+    listener.notify(db, Notification(is_short=True))

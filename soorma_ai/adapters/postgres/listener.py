@@ -2,6 +2,7 @@
 every second replaces them."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,14 +12,16 @@ from time import monotonic
 from typing import Protocol
 
 import psycopg
-from psycopg.sql import quote
 
-from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.holders import HELD_SECONDS, find_holders
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
+from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
+
+_LOG = logging.getLogger("soorma_ai.store")
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0
@@ -31,6 +34,7 @@ _QUEUED = f"""
     )
     UNION ALL SELECT '{SUSPECTS}' WHERE EXISTS (SELECT 1 FROM inbox WHERE {IS_SUSPECT} AND state = 'queued')
 """
+_NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(?, ?)"
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
 _PRESENT = "hashtext('soorma presence ' || current_schema())"
 # Below the class that all of one store share, each process holds the lock of its own number, and all of them this.
@@ -64,7 +68,8 @@ class NotificationSink(Protocol):
 class Listener:
     """Thread with a connection of its own, and sign of life of this process: it holds the lock of its number, `number`,
     as long as it lasts, and takes it again by another one after a loss. A process without the lock for `absence` is
-    gone. `me` is this process's signature in notifications."""
+    gone. `me` is this process's signature in notifications. It `has_others` unless the last count found none: a new
+    process tells of itself."""
 
     def __init__(
         self, url: str, loop: asyncio.AbstractEventLoop, told: NotificationSink, absence: float, limit: StatementLimit
@@ -77,6 +82,8 @@ class Listener:
         self._told = told
         self._absence = absence
         self._missing: frozenset[int] = frozenset()
+        self._reported: frozenset[int] = frozenset()
+        self.has_others = True
         self._closing = threading.Event()
         self._raw: psycopg.Connection | None = None
         self._thread = threading.Thread(target=self._listen, name="soorma-store-listener", daemon=True)
@@ -86,8 +93,9 @@ class Listener:
         self._raw = self._connect()
         self._thread.start()
 
-    def notification(self, news: Notification) -> str:
-        return f"SELECT pg_notify('{CHANNEL}', {quote(write(self.me, news))})"
+    def notify(self, db: Reader, news: Notification) -> None:
+        """Send a notification, with the transaction of this connection. It is worth no wait for a disk."""
+        db.execute(_NOTIFY, (CHANNEL, write(self.me, news))).fetchone()
 
     def end(self) -> None:
         """Stop at the next notification, be it one's own."""
@@ -105,6 +113,7 @@ class Listener:
         made = connect(self._url, self._limit, is_house=True)
         made.execute(_BE_PRESENT.encode(), (self.number,))
         made.execute(f"LISTEN {CHANNEL}")
+        made.execute("SELECT pg_notify(%s, %s)", (CHANNEL, write(self.me, Notification())))
         return made
 
     def _listen(self) -> None:
@@ -117,11 +126,12 @@ class Listener:
                 self._closing.wait(POLL_SECONDS)
 
     def _hear(self, raw: psycopg.Connection) -> None:
-        looked = counted = monotonic()
+        looked = counted = searched = monotonic()
         while not self._closing.is_set():
             # The connection is free for others again when the last has been heard.
             heard = list(raw.notifies(timeout=min(POLL_SECONDS, self._absence), stop_after=1))
             news = [one for each in heard if (one := read(each.payload, self.me)) is not None]
+            self.has_others |= bool(news)
             if any(one.is_short for one in news) or monotonic() - looked >= POLL_SECONDS:
                 news.append(_look(raw))
                 looked = monotonic()
@@ -130,16 +140,28 @@ class Listener:
             if monotonic() - counted >= self._absence:
                 self._count(raw)
                 counted = monotonic()
+            if monotonic() - searched >= HELD_SECONDS:
+                self._report_holders(raw)
+                searched = monotonic()
 
     def _pass_on(self, arrival: Arrival, is_leaving: bool) -> None:
         self._tell(lambda: self._told.receive_arrival(arrival, is_leaving))
 
     def _count(self, raw: psycopg.Connection) -> None:
-        """Look for missing processes. One with a mere loss of its connection is back before the next time."""
+        """Look for other processes, and for missing ones. One with a mere loss of its connection is back before the
+        next time."""
+        self.has_others = any(number != self.number for (number,) in raw.execute(_NUMBERS.encode()).fetchall())
         missing = frozenset(int(holder) for (holder,) in raw.execute(_HOLDERS.encode()).fetchall())
         gone, self._missing = missing & self._missing, missing
         if gone:
             self._tell(lambda: self._told.note_absence(gone))
+
+    def _report_holders(self, raw: psycopg.Connection) -> None:
+        """Report transactions that keep readers of the log waiting, each once."""
+        found = {one.pid: one for one in find_holders(raw, HELD_SECONDS)}
+        for pid in found.keys() - self._reported:
+            _LOG.warning("transaction_left_open", extra={"reason": str(found[pid])})
+        self._reported = frozenset(found)
 
     def _tell(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is gone

@@ -1,14 +1,19 @@
-"""Notifications of a transaction to other processes. They are hints, and may be lost or cut short: a waiting process
-reads the rows anyway, later."""
+"""Notifications to other processes, sent after a commit. They are hints, and may be lost or cut short: a process that
+waits reads the rows anyway, later."""
 
+import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import cast
 
 from msgspec import Struct, field
 
+from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
 
+# Seconds between notifications, each of them for all commits since the one before.
+PAUSE = 0.01
 # Bytes of a notification, of which the server takes 7,999.
 MOST = 7_000
 
@@ -19,6 +24,39 @@ class Notification(Struct, frozen=True):
     arrival: Arrival = field(default_factory=Arrival)
     is_leaving: bool = False
     is_short: bool = False
+
+
+class Notifier:
+    """Sender of notifications, beside the transactions that they are about: each takes a lock of the whole server."""
+
+    def __init__(self, send: Callable[[Notification], Awaitable[object]]) -> None:
+        self._send = send
+        self._arrivals: list[Arrival] = []
+        self._is_leaving = False
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, arrivals: Iterable[Arrival], *, is_leaving: bool) -> None:
+        """Add the effects of a commit to the next notification."""
+        self._arrivals += arrivals
+        self._is_leaving |= is_leaving
+        if self._sending is None and (self._arrivals or self._is_leaving):
+            self._sending = asyncio.ensure_future(self._send_all())
+
+    async def close(self) -> None:
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
+
+    async def _send_all(self) -> None:
+        try:
+            while self._arrivals or self._is_leaving:
+                news = Notification(join(self._arrivals), self._is_leaving)
+                self._arrivals, self._is_leaving = [], False
+                with suppress(StoreUnavailable):
+                    await self._send(news)
+                await asyncio.sleep(PAUSE)
+        finally:
+            # A handler may cancel all tasks of its loop: the next commit begins another one.
+            self._sending = None
 
 
 def join(arrivals: Iterable[Arrival]) -> Arrival:

@@ -34,11 +34,14 @@ class Readers:
         for _ in range(READERS):
             self._idle.put(Connection(url, self._loop, limit, on_reconnect))
 
-    async def read(self, query: Callable[[Connection], T], acting: TenantScope, *, is_single: bool = False) -> T:
+    async def read(
+        self, query: Callable[[Connection], T], acting: TenantScope, *, is_single: bool = False, follows: bool = False
+    ) -> T:
         """Run a query, again for a while after the loss of a server; a second read is harmless."""
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
-        return await self._loop.run_in_executor(self._pool, self._read, query, acting, is_single)
+        once = _in_one_message if is_single else _following if follows else _once
+        return await self._loop.run_in_executor(self._pool, self._read, query, acting, once)
 
     async def close(self) -> None:
         self._closing.set()
@@ -46,11 +49,15 @@ class Readers:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _read(self, query: Callable[[Connection], T], acting: TenantScope, is_single: bool) -> T:
+    def _read(
+        self,
+        query: Callable[[Connection], T],
+        acting: TenantScope,
+        once: Callable[[Connection, Callable[[Connection], T], TenantScope], T],
+    ) -> T:
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
         db, begun = self._idle.get(), monotonic()
-        once = _in_one_message if is_single else _once
         try:
             for pause in PAUSES:
                 try:
@@ -69,9 +76,23 @@ def _once(db: Connection, query: Callable[[Connection], T], acting: TenantScope)
     with in_our_words():
         try:
             db.begin(_BEGIN, db.act(acting))
-            return query(db)
-        finally:
+            found = query(db)
+            # Nothing was written. After a rollback the driver would prepare its statements anew.
+            db.commit()
+        except BaseException:
             db.undo()
+            raise
+        return found
+
+
+def _following(db: Connection, query: Callable[[Connection], T], acting: TenantScope) -> T:
+    """Run a query that reads on in the log, up to its end."""
+    with in_our_words():
+        try:
+            db.find_log_end()
+            return _once(db, query, acting)
+        finally:
+            db.forget_log_end()
 
 
 def _in_one_message(db: Connection, query: Callable[[Connection], T], acting: TenantScope) -> T:

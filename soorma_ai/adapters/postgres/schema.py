@@ -51,7 +51,7 @@ FUNCTIONS = (
             )
         END $$""",
     "CREATE OPERATOR -> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_part)",
-    # A NUL is what it is stored as, see `connection.TextDumper`.
+    # A NUL is what it is stored as, see `literals.TextDumper`.
     r"""CREATE FUNCTION json_extract(text, text) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
         AS $$ SELECT CASE
             WHEN $1 IS JSON THEN replace($1, '\u0000', '\uffff')::json #>> string_to_array(substr($2, 3), '.')

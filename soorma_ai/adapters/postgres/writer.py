@@ -1,13 +1,14 @@
 """The connection that writes. Operations during the write of a group are the next group, with a common commit.
 
-A transaction begins by taking the lock of all writers, so commits follow one another: places in the log are given in
-the order of their visibility, and the rows read by a transaction stay so until it is stored.
+A transaction begins by taking the lock of all writers: alone, so the rows read by it stay as they are until it is
+stored; or, with keys, together with others, and then each of its keys alone. Places in the log are given in no order of
+commits then, and each such transaction marks the last place before its begin, see `connection.find_log_end`.
 """
 
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
 from time import monotonic
@@ -20,7 +21,9 @@ from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
+from soorma_ai.adapters.postgres.locks import LOCK, share_lock
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.sql.connection import MustBeAlone
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
@@ -29,27 +32,26 @@ GROUP = 128
 # Seconds between tries to reach a server that is gone, and how many there are before who asked is told.
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
 _BESIDE = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",)
 _BEGIN = (*_BESIDE, LOCK)
 
 
 class _GroupSplit(Exception):
-    """One of a group has to be undone without the others."""
+    """The operations of a group have to be done again, alone and each with an undo of its own."""
 
 
 class TransactionHooks(Struct, frozen=True, kw_only=True):
     """Hooks of a writer's transactions.
 
-    `begin` is called at the start of each transaction, with the number of the registry, and `end` at its end, with one
-    more statement as a possible result; both may be called again. `forget` is called after an undo: nothing derived
-    from uncommitted rows is kept. `settle` is called after a transaction, on the loop's thread, before anything else
+    `begin` is called at the start of each transaction, with the number of the registry, and `end` at its end; both may
+    be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept. `settle` is called
+    after a transaction, on the loop's thread, before anything else
     learns of its end, and `on_commit` behind everything else.
     """
 
     begin: Callable[[Connection, int], None] = lambda db, registry: None
-    end: Callable[[Connection], str] = lambda db: ""
+    end: Callable[[Connection], None] = lambda db: None
     forget: Callable[[], None] = lambda: None
     settle: Callable[[], None] = lambda: None
     on_commit: Callable[[bool], None] | None = None
@@ -81,13 +83,14 @@ class PostgresWriter:
         operation: Callable[[Connection], T],
         ended: Callable[[T, bool], None] | None = None,
         acting: TenantScope = HOUSE,
+        keys: frozenset[str] | None = None,
     ) -> T:
         """Run an operation: committed at the return, undone after an exception; the loss of a connection during a
-        commit is the exception, and StoreUnavailable names it."""
+        commit is the exception, and StoreUnavailable names it. With `keys`, beside others that have none of them."""
         if self._is_closing:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._asked.append(Job(partial(operation, self.connection), future, ended, acting, is_long=True))
+        self._asked.append(Job(partial(operation, self.connection), future, ended, acting, is_long=True, keys=keys))
         if not self._is_busy:
             self._next()
         return await future
@@ -139,7 +142,7 @@ class PostgresWriter:
             if not group:
                 return
             try:
-                fault = self._try(group, apart=False)
+                fault = self._try_together(group)
             except _GroupSplit:
                 fault = self._try(group, apart=True)
             if fault is None:
@@ -155,30 +158,45 @@ class PostgresWriter:
                 self._closing.wait(pause)
 
     def _gather(self, group: list[Job[Any]]) -> None:
-        """Take up the present operations."""
+        """Take up the present operations, as far as all of them have keys, or the first has none."""
         while self._asked and len(group) < GROUP:
+            if group and group[0].keys is not None and self._asked[0].keys is None:
+                return
             job = self._asked.popleft()
             if job.wanted:
                 group.append(job)
 
-    def _try(self, group: list[Job[Any]], *, apart: bool) -> StoreUnavailable | None:
+    def _try_together(self, group: list[Job[Any]]) -> StoreUnavailable | None:
+        """Try a group with its keys; one that turns out to need more, alone."""
+        keys = _keys_of(group)
+        if keys is not None:
+            try:
+                return self._try(group, apart=False, keys=keys)
+            except MustBeAlone:
+                pass
+        return self._try(group, apart=False)
+
+    def _try(
+        self, group: list[Job[Any]], *, apart: bool, keys: frozenset[str] | None = None
+    ) -> StoreUnavailable | None:
         """Return the reason of a complete failure; a single failed operation is none. Raise _Apart, with nothing
         stored, for an undo of one without the others: a savepoint costs each of them a message, and is rarely needed.
         """
         db, before = self.connection, self.connection.changes
-        db.is_careful = apart
+        db.is_careful, db.keys = apart, keys
         try:
             with in_our_words():
-                db.begin(*(_BESIDE if db.is_beside else _BEGIN), db.act(group[0].acting))
-                # The lock may have been waited for, and whoever has it makes the most of it.
-                self._gather(group)
+                db.begin(*self._beginning(keys), db.act(group[0].acting))
+                if keys is None:
+                    # The lock may have been waited for, and whoever has it makes the most of it.
+                    self._gather(group)
                 self._hooks.begin(db, db.registry)
                 if apart:
                     self._run_apart(group)
                 else:
                     self._run_together(group)
-                last = self._hooks.end(db)
-        except _GroupSplit:
+                self._hooks.end(db)
+        except (_GroupSplit, MustBeAlone):
             self._undo(group)
             raise
         except StoreUnavailable as error:
@@ -188,11 +206,16 @@ class PostgresWriter:
         except Exception as error:
             self._undo(group)
             return StoreUnavailable(f"nothing was stored: {error}")
-        return self._commit(group, last, wrote=db.changes != before)
+        return self._commit(group, wrote=db.changes != before)
 
-    def _commit(self, group: list[Job[Any]], last: str, *, wrote: bool) -> StoreUnavailable | None:
+    def _beginning(self, keys: frozenset[str] | None) -> tuple[str, ...]:
+        if self.connection.is_beside:
+            return _BESIDE
+        return _BEGIN if keys is None else (*_BESIDE, share_lock(keys), self.connection.mark)
+
+    def _commit(self, group: list[Job[Any]], *, wrote: bool) -> StoreUnavailable | None:
         try:
-            self.connection.commit(last)
+            self.connection.commit()
         except psycopg.Error as error:
             is_lost = self.connection.is_lost
             self._undo(group)
@@ -233,7 +256,8 @@ class PostgresWriter:
                 job.run()
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
-            if isinstance(error, Interrupted) or self.connection.is_lost:
+            is_shared = self.connection.keys is not None and isinstance(error, MustBeAlone)
+            if is_shared or isinstance(error, Interrupted) or self.connection.is_lost:
                 raise
             job.fail(error)
             return False
@@ -247,3 +271,13 @@ class PostgresWriter:
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])
         self._hooks.forget()
         self.connection.let_go()
+
+
+def _keys_of(group: Sequence[Job[Any]]) -> frozenset[str] | None:
+    """Return the keys of all operations; None where one has none of its own."""
+    keys = set[str]()
+    for job in group:
+        if job.keys is None:
+            return None
+        keys |= job.keys
+    return frozenset(keys)

@@ -109,11 +109,17 @@ class Database(database.Database):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> "CoroutineType[Any, Any, T]":
         return self.writer.do(operation, ended, is_long=is_long)
 
     async def read(
-        self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False
+        self,
+        query: Callable[[family.Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
     ) -> T:
         """Read on the spot: a committed read of a local file is shorter than a change of threads. A store in memory is
         visible to its writing connection only."""

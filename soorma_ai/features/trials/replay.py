@@ -69,21 +69,28 @@ class Replay(Struct, frozen=True):
             await self.registry.all_events(plan.lineage.tenant_id),
         )
 
-    async def entries(self, plan_id: str, count: int) -> AsyncGenerator[tuple[int, JournalEntry]]:
+    async def entries(self, plan_id: str, count: int, begin: int = 0) -> AsyncGenerator[tuple[int, JournalEntry]]:
         """Return the recorded answers with their numbers, in pages."""
-        for first in range(0, count, PAGE):
+        for first in range(begin, count, PAGE):
             for number, entry in enumerate(await self.plans.decisions(plan_id, first, PAGE), first + 1):
                 yield number, entry
                 await asyncio.sleep(0)
 
     async def try_plan(self, plan: PlanRecord) -> PlanTrial:
         """Judge the recorded answers of a plan in order, up to the first difference."""
+        return await self._try_from(plan, 0, await self.plans.count_decisions(plan.plan_id))
+
+    async def try_last(self, plan: PlanRecord) -> PlanTrial:
+        """Judge the last recorded answer of a plan."""
         count = await self.plans.count_decisions(plan.plan_id)
+        return await self._try_from(plan, max(0, count - 1), count)
+
+    async def _try_from(self, plan: PlanRecord, begin: int, count: int) -> PlanTrial:
         rows = await self.read_rows(plan)
         trial = PlanTrial(plan.plan_id, plan.agent, plan.goal_event, count, 0)
-        async for number, entry in self.entries(plan.plan_id, count):
+        async for number, entry in self.entries(plan.plan_id, count, begin):
             tried = await self._try(rows, number, entry)
-            trial = replace(trial, tried=number)
+            trial = replace(trial, tried=number - begin)
             if tried.outcome is Outcome.UNREADABLE:
                 trial = replace(trial, unreadable=trial.unreadable + 1)
             elif tried.outcome is not Outcome.SAME:

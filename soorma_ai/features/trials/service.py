@@ -1,11 +1,14 @@
 """Calls for trials: old answers before today's code, and old questions to another model."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from soorma_ai.features.trials.ports import TRIALS, TrialLedger
 from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times, TrialCall
+from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.kernel.domain.registry import Registration
 from soorma_ai.kernel.ports import ModelSettings
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
@@ -14,11 +17,13 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 
 if TYPE_CHECKING:
     from soorma_ai.features.trials.replay import Replay
+    from soorma_ai.features.trials.upgrade.records import UpgradeReport
 
 CALLS = CallTable()
 TRY_PLAN = Right("trial", Act.STEER)
 # It spends the tenant's money.
 TRY_MODEL = Right("try_model", Act.MANAGE)
+CHECK_UPGRADE = Right("check_upgrade", Act.MANAGE)
 
 
 class TrialCalls(OperatorCalls):
@@ -52,6 +57,17 @@ class TrialCalls(OperatorCalls):
         async with self._changing("try_model", plan_id) as change:
             asker = Asker(reasoner, change.store.part(TRIALS), clock, Budget(max_usd), times)
             return await ModelReplay(self._replay(), asker, lambda: clock.monotonic() >= end).try_plan(plan)
+
+    @CALLS.local(CHECK_UPGRADE)
+    async def check_upgrade(self, new: Sequence[Registration] = ()) -> "UpgradeReport":
+        """Judge open plans and parked requests of this tenant by the `new` registrations of agents, and by the prompts
+        of this program: changed events, broken open work, and last answers. Raise Forbidden without the operator's
+        role."""
+        from soorma_ai.features.trials.upgrade.check import UpgradeCheck
+
+        check(self.person, CHECK_UPGRADE, Owner(self.person.tenant_id), "")
+        made = UpgradeCheck(self._replay(), self.services.store.plans, self.services.store.part(CONTRACTS))
+        return await made.run(self.person.tenant_id, new)
 
     @property
     def trial_ledger(self) -> "OwnTrialLedger":

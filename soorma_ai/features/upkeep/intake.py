@@ -7,10 +7,10 @@ import psycopg
 from psycopg import sql
 
 from soorma_ai.adapters.postgres import row_level_security
-from soorma_ai.adapters.postgres.connection import connection_to
 from soorma_ai.adapters.postgres.full_text import count_words, total_from_lengths, total_table, word_tables
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
+from soorma_ai.adapters.postgres.sessions import connection_to
 from soorma_ai.errors import ConfigError, StoreUnavailable
 from soorma_ai.features.upkeep.export import Contents, MovedTable, Row, TableDigest, TableRows
 from soorma_ai.kernel.sql.storage import FeatureSet, Table, TextIndex

@@ -7,9 +7,10 @@ from pydantic import ValidationError
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2ATaskStatus, data_of, message_of_agent
 from soorma_ai.gateways.a2a.handler import WAIT_ID
-from soorma_ai.gateways.a2a.looking import find, request_of
+from soorma_ai.gateways.a2a.looking import find
 from soorma_ai.gateways.a2a.parts import TEXT, payload_of, read, small_part_of
 from soorma_ai.gateways.a2a.tasks import PlanTaskState, question_data, struct_of
+from soorma_ai.gateways.goals import request_of
 from soorma_ai.kernel.domain.plans import plan_id_of
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject, digest

@@ -11,9 +11,9 @@ from soorma_ai.context_parts.progress import ActionStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking.progress import action
 from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest
+from soorma_ai.gateways.goals import rejection_of, request_of
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
-from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.rules.authority import check
@@ -77,11 +77,6 @@ async def turn_of(
     return standing or await find(client, task_id)
 
 
-def request_of(gate: Expectation | None) -> EventEnvelope | None:
-    """Return the request of a gate, open or closed, as it was made."""
-    return gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
-
-
 async def _plan_task_state(client: Client, plan: PlanRecord, task_id: str) -> PlanTaskState:
     if plan.status.is_final:
         return PlanTaskState(task_id, plan)
@@ -108,7 +103,7 @@ async def _find_sent(client: Client, sent_id: str) -> PlanTaskState:
     plan = before_it_began(sent, sent.target)
     if gate.status is ExpectationStatus.OPEN:
         return PlanTaskState(sent_id, plan, _questions([gate]))
-    return PlanTaskState(sent_id, plan, rejected=_rejection(gate))
+    return PlanTaskState(sent_id, plan, rejected=rejection_of(gate))
 
 
 async def _request_task_state(
@@ -121,7 +116,7 @@ async def _request_task_state(
     found = action(request, expected, reply, handed, None)
     result = content_of(reply.data) if reply and found.status is ActionStatus.COMPLETED else None
     sent = SentRequest(request, found, result)
-    rejected = _rejection(gate) if gate and found.status is ActionStatus.FAILED else None
+    rejected = rejection_of(gate) if gate and found.status is ActionStatus.FAILED else None
     asked = [] if found.status.is_final else await _questions_of(client, request.id, gate)
     return PlanTaskState(request.id, sent, _questions(asked), rejected)
 
@@ -133,18 +128,6 @@ async def _questions_of(client: Client, request_id: str, gate: Expectation | Non
     for agent in await plans.agents_of_task(request_id):
         found += await plans.task_expectations(agent, request_id)
     return found
-
-
-def _rejection(gate: Expectation) -> str | None:
-    """Return the reason of a goal's refusal; None without one."""
-    if gate.answer is None:
-        waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
-        silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT
-        return "it was not approved in time" if waited and silence is AnswerDecision.REJECT else None
-    if gate.answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
-        return None
-    said = gate.answer.note or gate.answer.payload.get("note")
-    return f"rejected by {gate.answer.by}" + (f": {said}" if said else "")
 
 
 def _questions(found: Sequence[Expectation]) -> tuple[Wait, ...]:

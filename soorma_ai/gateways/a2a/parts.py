@@ -12,12 +12,13 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.struct_pb2 import Struct, Value
 from pydantic_core import from_json
 
+from soorma_ai.gateways import goals
+from soorma_ai.gateways.goals import WORDS
 from soorma_ai.kernel.domain.schema_cost import length_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
 JSON = "application/json"
 TEXT = "text/plain"
-WORDS = "text"
 MOST_AS_DATA = 16 * 1024
 _EXACT = 2**53
 
@@ -90,34 +91,8 @@ def read(parts: Iterable[Part]) -> tuple[str, JsonObject]:
 
 
 def payload_of(words: str, data: JsonObject, schema: JsonObject) -> JsonObject:
-    """Return the payload for a schema: the data, with the words in their field.
-
-    Raise InvalidParamsError for words alone without a field.
-    """
-    if not words:
-        return data
-    field = _field_of_words(schema)
-    if field is None:
-        if data:
-            return data
-        raise InvalidParamsError(f"text alone is not enough for this skill: give a part with data as {JSON}")
-    return {field: words, **data}
-
-
-def _field_of_words(schema: JsonObject) -> str | None:
-    """Return `text` if the schema allows it, else the only text field: the only required one, if there is one."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or not properties:
-        return None if schema.get("additionalProperties") is False else WORDS
-    texts = [name for name, one in properties.items() if isinstance(one, dict) and one.get("type") == "string"]
-    listed = schema.get("required")
-    required = listed if isinstance(listed, list) else []
-    if WORDS in texts:
-        return WORDS
-    for some in ([name for name in texts if name in required], texts):
-        if len(some) == 1:
-            return some[0]
-    return None
+    """Return the payload of a message for a schema. Raise LocalProtocolError for words alone without a field."""
+    return goals.payload_of(words, data, schema, f"give a part with data as {JSON}")
 
 
 def _object(content: Json) -> JsonObject:

@@ -36,9 +36,10 @@ from soorma_ai.agents.worker import Worker
 from soorma_ai.errors import ConfigError, Reject, TransientError
 from soorma_ai.gateways.a2a.bounded import open_bounded
 from soorma_ai.gateways.a2a.handler import SKILL
-from soorma_ai.gateways.a2a.parts import WORDS, part_of
+from soorma_ai.gateways.a2a.parts import part_of
 from soorma_ai.gateways.a2a.skills import content_of, definitions_of, must_be_its_own, result_of, words_of
 from soorma_ai.gateways.a2a.tasks import FINAL, struct_of
+from soorma_ai.gateways.goals import WORDS
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition

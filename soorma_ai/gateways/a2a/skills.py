@@ -10,7 +10,8 @@ from pydantic_core import from_json
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.gateways.a2a.cards import SCHEMAS
-from soorma_ai.gateways.a2a.parts import JSON, WORDS, json_of, object_of
+from soorma_ai.gateways.a2a.parts import JSON, json_of, object_of
+from soorma_ai.gateways.goals import WORDS
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip

@@ -27,6 +27,9 @@ from soorma_ai.kernel.sql.tables import (
 )
 from soorma_ai.kernel.sql.tables import events as log
 
+# Effects on rows that commits of other trees and requests may change as well.
+_BeyondATree = decided.Replace | decided.Stop | decided.Forbid | decided.Resolve | decided.Hasten
+
 
 def apply(
     db: Connection, effects: Iterable[decided.Effect], now: datetime, about: StoredEvent | None = None
@@ -54,34 +57,43 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
                 timers.schedule(db, timer)
             return is_new
         case decided.KeepEarly() | decided.ForgetEarly() | decided.KeepUntaken() | decided.DropUntaken():
+            db.must_be_alone()
             assert about is not None, f"there is no event in hand for {effect}"
             return _apply_about(db, effect, now, about)
         case decided.Open(expectation):
             expectations.insert(db, expectation)
         case decided.Meet(expectation_id, met_by):
             return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
-        case decided.Replace(expectation_id, was, met_by):
-            return expectations.replace_met(db, expectation_id, was, met_by)
         case Stray():
             return expectations.tell_stray(db, effect, now)
         case Schedule():
             timers.schedule(db, effect)
         case Unschedule(timer_id):
             return timers.unschedule(db, timer_id)
-        case decided.Stop(plan_id, reason):
-            return stop(db, plan_id, reason, now)
-        case decided.Forbid(plan_id, reason):
-            plans.forbid(db, plan_id, reason)
         case SavePlan(plan, expected_version):
             save(db, plan, expected_version)
-        case decided.Resolve(agent, owner):
-            inbox.resolve(db, agent, owner)
-        case decided.Hasten(agent, owner):
-            inbox.hasten(db, agent, owner)
         case decided.Wake(event):
             log.publish_once(db, event)
         case decided.SendReply():
             pass
+        case _:
+            db.must_be_alone()
+            return _apply_alone(db, effect, now)
+    return True
+
+
+def _apply_alone(db: Connection, effect: _BeyondATree, now: datetime) -> bool:
+    match effect:
+        case decided.Replace(expectation_id, was, met_by):
+            return expectations.replace_met(db, expectation_id, was, met_by)
+        case decided.Stop(plan_id, reason):
+            return stop(db, plan_id, reason, now)
+        case decided.Forbid(plan_id, reason):
+            plans.forbid(db, plan_id, reason)
+        case decided.Resolve(agent, owner):
+            inbox.resolve(db, agent, owner)
+        case decided.Hasten(agent, owner):
+            inbox.hasten(db, agent, owner)
         case _:
             assert_never(effect)
     return True

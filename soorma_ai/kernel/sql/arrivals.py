@@ -22,6 +22,7 @@ from soorma_ai.kernel.rules.arrival.matching import owner_of
 from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.sql.apply import apply
 from soorma_ai.kernel.sql.codec import moment
+from soorma_ai.kernel.sql.commit_keys import key_of_expectation
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
@@ -82,6 +83,7 @@ class _ArrivalTransaction:
             self._stops.add(stopped)
         heard = arrival.hear(event, self._index)
         found = _find_rows(db, self._index, event, heard)
+        _must_hold(db, arrival.meaning_of(event, heard, found.expected), heard, found)
         if event.topic is EventTopic.ACTION_REQUESTS and not is_new:
             found = replace(found, was_untaken=kept.was_kept(db, came.seq))
         done = apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
@@ -163,6 +165,20 @@ class RequestDefinitions:
             live = _of_type(registry.live_events(self._db, tenant_id, self.now), event_type)
             self._known[key] = live or _of_type(registry.all_events(self._db, tenant_id), event_type)
         return self._known[key]
+
+
+def _must_hold(db: Connection, meaning: Meaning, heard: EventTargets, found: NamedRows) -> None:
+    """Raise MustBeAlone for an event with consequences beyond the keys of this commit."""
+    match meaning:
+        case Meaning.NOTHING if not heard.is_untaken:
+            pass
+        case Meaning.REPLY if found.expected is not None and not heard.is_untaken:
+            db.must_hold(key_of_expectation(found.expected))
+            db.must_hold(owner_of(found.expected))
+        case Meaning.MAY_BE_AWAITED if not (heard.is_untaken or arrival.is_of_use(heard, found.waits)):
+            pass
+        case _:
+            db.must_be_alone()
 
 
 def _as_handed_over(effect: Effect) -> Effect:

@@ -50,6 +50,11 @@ class Reader(Protocol):
         """Tell whether read rows stay as they are until a later write of this process."""
         ...
 
+    @property
+    def log_end(self) -> int | None:
+        """Place in the log up to which no event is to come any more; None where places come in the order of commits."""
+        ...
+
     def words(self, table: str) -> "FullTextIndex":
         """Return the full-text index of a table."""
         ...
@@ -165,11 +170,12 @@ class Connection(ABC):
     claim. `is_leaving`: something stands in the outbox unknown to the relay. `holder` is the number of this process,
     with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
     open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
-    it. `is_far_from_hands`: another thread answers for them. `is_careful`: one operation, or one event, may be undone
-    by itself. `parts` are those of prompts and offers known to be stored, by this transaction or an earlier one, with
-    the time of their write. `opened` are the expectations opened by this operation, with the topic of their events.
-    It `keeps_plans`: the states of plans are kept in hand, and `plan_changes` are its changes of them. It
-    `moves_places`: other processes write too, so a commit moves the places of the plans that it changes.
+    it. It changes rows of `keys` alone, None for any, see `commit_keys`. `is_far_from_hands`: another
+    thread answers for them. `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of
+    prompts and offers known to be stored, by this transaction or an earlier one, with the time of their write. `opened`
+    are the expectations opened by this operation, with the topic of their events. It `keeps_plans`: the states of plans
+    are kept in hand, and `plan_changes` are its changes of them. It `moves_places`: other processes write too, so a
+    commit moves the places of the plans that it changes.
     """
 
     def __init__(self) -> None:
@@ -185,6 +191,7 @@ class Connection(ABC):
         self.is_leaving = False
         self.is_careful = False
         self.is_beside = False
+        self.keys: frozenset[str] | None = None
         self.opened: dict[str, EventTopic] = {}
         self.parts: OrderedDict[tuple[str, ...], float] = OrderedDict()
         self.plan_changes = PlanChanges()
@@ -200,9 +207,18 @@ class Connection(ABC):
     def is_settled(self) -> bool:
         return False
 
+    @property
+    def log_end(self) -> int | None:
+        return None
+
     def must_be_alone(self) -> None:
         """Raise MustBeAlone where others write at the same time."""
-        if self.is_beside:
+        if self.is_beside or self.keys is not None:
+            raise MustBeAlone
+
+    def must_hold(self, key: str) -> None:
+        """Raise MustBeAlone where others may change rows of this key at the same time."""
+        if self.is_beside or (self.keys is not None and key not in self.keys):
             raise MustBeAlone
 
     @abstractmethod

@@ -28,10 +28,14 @@ class Database(ABC):
     """Transactions of one store, with the arrival of published events. It `keeps` the read registry, if every change by
     another process comes with a number. If it `guards` its rows, a transaction sees those in its scope. `features` are
     the active ones. `states` are the plans in hand, where some are kept. It `is_alone`: no other process
-    writes."""
+    writes. It `shares` the lock of all writers between transactions without a common key."""
 
     guards = False
     is_alone = False
+
+    @property
+    def shares(self) -> bool:
+        return False
 
     def __init__(self, features: Features, *, keeps: bool) -> None:
         self.features = features
@@ -76,14 +80,23 @@ class Database(ABC):
         acting: TenantScope,
         *,
         is_long: bool,
+        keys: frozenset[str] | None = None,
     ) -> T:
         """Return the result of an operation after its commit. `ended` gets, on the loop's thread, the result, and
-        whether it is stored."""
+        whether it is stored. With `keys`, other transactions may run at the same time that have none of them."""
         ...
 
     @abstractmethod
-    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE, *, is_single: bool = False) -> T:
-        """Run a query on committed rows of one moment. `is_single`: it is likely to have one statement."""
+    async def read(
+        self,
+        query: Callable[[Reader], T],
+        acting: TenantScope = HOUSE,
+        *,
+        is_single: bool = False,
+        follows: bool = False,
+    ) -> T:
+        """Run a query on committed rows of one moment. `is_single`: it is likely to have one statement. It `follows`
+        the log, and needs its end."""
         ...
 
     async def read_aside(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
@@ -109,10 +122,11 @@ class Database(ABC):
         acting: TenantScope = HOUSE,
         *,
         is_long: bool = False,
+        keys: frozenset[str] | None = None,
     ) -> tuple[T, Arrival]:
         """Write; if the store is the bus, published events arrive in the same transaction."""
         arriving = partial(self._perform, operation, now)
-        value, arrival, _ = await self.transact(arriving, self._start_leased, acting, is_long=is_long)
+        value, arrival, _ = await self.transact(arriving, self._start_leased, acting, is_long=is_long, keys=keys)
         return value, arrival
 
     def _perform(
@@ -153,10 +167,15 @@ class StorePart:
         self._note = note
 
     async def write(
-        self, operation: Callable[[Connection], T], acting: TenantScope | None = None, *, is_long: bool = False
+        self,
+        operation: Callable[[Connection], T],
+        acting: TenantScope | None = None,
+        *,
+        is_long: bool = False,
+        keys: frozenset[str] | None = None,
     ) -> T:
         """Write without a publication."""
-        value, _ = await self.publish(operation, None, acting, is_long=is_long)
+        value, _ = await self.publish(operation, None, acting, is_long=is_long, keys=keys)
         return value
 
     def publish(
@@ -166,11 +185,12 @@ class StorePart:
         acting: TenantScope | None = None,
         *,
         is_long: bool = False,
+        keys: frozenset[str] | None = None,
     ) -> "CoroutineType[Any, Any, tuple[T, Arrival]]":
         """Write as `Database.publish`."""
         note, acting = self._note, acting or self.acting
         if note is None or note.is_written:
-            return self.database.publish(operation, now, acting, is_long=is_long)
+            return self.database.publish(operation, now, acting, is_long=is_long, keys=keys)
         return self._publish_noted(operation, now, acting, note, is_long=is_long)
 
     async def _publish_noted(
@@ -206,16 +226,20 @@ def reading(
     of_user: bool = False,
     is_long: bool = False,
     is_single: bool = False,
+    follows: bool = False,
 ) -> "Callable[Concatenate[StorePart, P], CoroutineType[Any, Any, T]]":
     """Make a method of a part answer from committed rows. Its scope is the tenant of its arguments, else that of its
-    part; `of_user`: and the user. `is_long`: the loop goes on meanwhile. `is_single`: as `Database.read` has it."""
+    part; `of_user`: and the user. `is_long`: the loop goes on meanwhile. `is_single` and `follows`: as `Database.read`
+    has them."""
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
         whose = acting or (find(given, named) if find else None) or part.acting
         if is_long:
             return await part.database.read_aside(lambda db: query(db, *given, **named), whose)
-        return await part.database.read(lambda db: query(db, *given, **named), whose, is_single=is_single)
+        return await part.database.read(
+            lambda db: query(db, *given, **named), whose, is_single=is_single, follows=follows
+        )
 
     return method
 

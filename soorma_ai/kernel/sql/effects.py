@@ -19,6 +19,18 @@ from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.kernel.sql.tables import events as log
 
+# Effects on rows that commits of other trees and requests may change as well.
+_BeyondATree = (
+    asked.Postpone
+    | StoreMemory
+    | DropMemory
+    | IncrementMemory
+    | AppendMemory
+    | OpenSession
+    | asked.FeatureEffect
+    | asked.Declare
+)
+
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     handled = [delivery.event for delivery in (work.delivery, *work.following)]
@@ -40,6 +52,7 @@ def send(
     db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, session: OpenSession | None
 ) -> None:
     if session is not None:
+        db.must_be_alone()
         memory.open_session(db, session)
     new = {event.id for event in events if log.publish(db, event)}
     if expect is None:
@@ -128,8 +141,6 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
             timers.schedule(db, effect)
         case asked.Unschedule(timer_id):
             timers.unschedule(db, timer_id)
-        case asked.Postpone():
-            consequences.postpone(db, effect)
         case asked.SaveValue():
             plans.save_value(db, effect)
         case asked.DropValue():
@@ -140,6 +151,15 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, batches: _Batche
             tasks.save_sub_task(db, effect)
         case asked.EndTask(agent, task_id):
             tasks.end(db, agent, task_id)
+        case _:
+            db.must_be_alone()
+            _apply_alone(db, effect, now)
+
+
+def _apply_alone(db: Connection, effect: _BeyondATree, now: datetime) -> None:
+    match effect:
+        case asked.Postpone():
+            consequences.postpone(db, effect)
         case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
             memory.change(db, effect)
         case OpenSession():

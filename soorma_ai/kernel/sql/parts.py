@@ -31,6 +31,7 @@ from soorma_ai.kernel.ports import (
     Work,
 )
 from soorma_ai.kernel.sql import arrivals, due_timers, effects, registration, sweep
+from soorma_ai.kernel.sql.commit_keys import keys_of_events, keys_of_work
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.plans import SqlPlans
@@ -66,7 +67,8 @@ class SqlQueue(StorePart):
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, HOUSE, is_long=is_long)
+        keys = keys_of_events(events) if self.database.shares else None
+        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, HOUSE, is_long=is_long, keys=keys)
         return arrival
 
     async def offer_untaken(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
@@ -95,7 +97,9 @@ class SqlQueue(StorePart):
             effects.send(db, events, expect, session)
 
         acting = of_delivery(delivery) if delivery else None
-        _, arrival = await self.publish(sending, now, acting, is_long=is_long)
+        is_alone = not self.database.shares or bool(session or keys or delivery)
+        shared = None if is_alone else keys_of_events(events, expect)
+        _, arrival = await self.publish(sending, now, acting, is_long=is_long, keys=shared)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -135,7 +139,8 @@ class SqlQueue(StorePart):
         # What an agent declares may be what others wait for, whoever they belong to.
         declares = _declares(work)
         acting, commit = of_delivery(work.delivery, is_house=declares), self._declare if declares else effects.commit
-        _, arrival = await self.publish(partial(commit, work=work, now=now), now, acting, is_long=is_long)
+        keys = keys_of_work(work) if self.database.shares else None
+        _, arrival = await self.publish(partial(commit, work=work, now=now), now, acting, is_long=is_long, keys=keys)
         return arrival
 
     def _declare(self, db: Connection, work: Work, now: datetime) -> None:
@@ -194,8 +199,8 @@ class SqlRegistry(StorePart):
 
 
 class SqlEventLog(StorePart):
-    events = reading(log.events)
-    page = reading(log.page)
+    events = reading(log.events, follows=True)
+    page = reading(log.page, follows=True)
     event = reading(log.event_by_id)
     events_beginning = reading(log.events_beginning)
     tenants_of = reading(log.tenants_of)

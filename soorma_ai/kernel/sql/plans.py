@@ -16,6 +16,7 @@ from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import Delivery, Settlement
 from soorma_ai.kernel.rules.fold import fold
 from soorma_ai.kernel.sql import apply
+from soorma_ai.kernel.sql.commit_keys import keys_of_delivery
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.database import StorePart, reading
 from soorma_ai.kernel.sql.plan_states import StateInHand, oldest_first
@@ -142,7 +143,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.reserve(db, charge, limits)
 
-        await self.write(reserving, of_delivery(delivery))
+        await self.write(reserving, of_delivery(delivery), keys=keys_of_delivery(delivery, charge.root_plan_id))
 
     async def keep_part(self, part: PromptPart, now: datetime) -> None:
         await self.write(lambda db: budget.keep_part(db, part, now))
@@ -152,7 +153,7 @@ class SqlPlans(StorePart):
             inbox.must_stand(db, delivery)
             budget.settle(db, one)
 
-        await self.write(settling, of_delivery(delivery))
+        await self.write(settling, of_delivery(delivery), keys=keys_of_delivery(delivery, one.reserved.root_plan_id))
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)

@@ -19,6 +19,8 @@ class ReadConnection(sqlite3.Connection):
     registry = 0
     # The writing connection may be at a change.
     is_settled = False
+    # Places in the log are given in the order of commits.
+    log_end = None
 
     def words(self, table: str) -> FullText:
         return index_of(table)

@@ -5,19 +5,22 @@ from itertools import groupby
 
 import click
 
-from soorma_ai.apps.cli.store_access import look_up
+from soorma_ai.apps.cli.store_access import look_into_store, look_up
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import NotFound
 from soorma_ai.features.retrieval.check import ADVICE, EventFault, EventFinding, FoundEvent, check_events
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.surfaces.options import Access, as_json, with_platform
+from soorma_ai.kernel.rules.arrival.contracts import REGISTERED
+from soorma_ai.local_client import LocalClient as Client
+from soorma_ai.surfaces.options import Access, as_json, with_access, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BOLD, DIM, WAITING, Part, Printer, print_json, print_list
-from soorma_ai.surfaces.terminal.wording import json_line
+from soorma_ai.surfaces.terminal.wording import json_line, local_time
 
 _TITLES = {
     EventFault.NO_DESCRIPTION: "without a description",
@@ -31,6 +34,7 @@ _AGENTS = ("AGENT", "KIND", "VERSION", "STATUS", "HANDLES", "EMITS")
 _INDENT = 2
 _MOST_AGENTS = 3
 _MOST_EVENTS, _PAGE = 2_000, 500
+_MOST_ENTRIES = 1_000
 
 
 @click.group()
@@ -117,6 +121,31 @@ def show(access: Access, name: str, as_json: bool) -> None:
             printer.line(one_line(agent.description), indent=_INDENT)
     for one in events:
         _print_event(printer, one)
+
+
+@registry.command()
+@as_json
+@with_access
+def changes(access: Access, as_json: bool) -> None:
+    """List changed events of agents from the audit log, the newest first.
+
+    A narrower event may refuse data that was valid, or promises less. A reworded one has other words for planners.
+    """
+
+    async def load(client: Client) -> list[AuditEntry]:
+        return [row.entry for row in await client.audit(limit=_MOST_ENTRIES) if row.entry.call == REGISTERED]
+
+    entries = look_into_store(access, load)
+    nothing = "No event has changed since its first registration."
+    print_list(
+        entries, nothing, _change_row, (("AT", "AGENT", "EVENT", "VERSIONS", "CHANGE"), _change_row), as_json=as_json
+    )
+
+
+def _change_row(entry: AuditEntry) -> tuple[str, ...]:
+    event, _, versions = entry.what.partition(" ")
+    agent = entry.user_id.removeprefix("agent ")
+    return (local_time(entry.at), *map(one_line, (agent, event, versions)), entry.outcome)
 
 
 def _print_event(printer: Printer, one: RegisteredEvent) -> None:

@@ -10,10 +10,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.contracts import BrokenWork
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import AuditEntry
-from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, Registration
 from soorma_ai.kernel.domain.schema_cost import MOST_IN_A_TRANSACTION
 from soorma_ai.kernel.domain.schemas import describe, violations
@@ -21,6 +21,8 @@ from soorma_ai.kernel.domain.values import JsonObject, clip
 from soorma_ai.kernel.rules.schemas.narrowing import Gap, find_gaps
 
 MOST_NAMED = 8
+# Call of the audit entry of a changed event.
+REGISTERED = "register"
 _WORDS = ("description", "when_to_use", "not_for", "synonyms")
 
 
@@ -68,25 +70,6 @@ class OpenWork(Struct, frozen=True):
     replies: Sequence[Expectation] = ()
     waits: Sequence[Expectation] = ()
     states: Sequence[tuple[str, str]] = ()
-
-
-class BrokenWork(Record, frozen=True):
-    """Open work that a narrower event would break. `subject` is the id of its question or request, or its state."""
-
-    kind: str
-    """Kind: approval, request, reply, wait or state."""
-    subject: str
-    """Id of the question or the request, or the name of the state."""
-    event_name: str
-    """Name of the event."""
-    plan_id: str | None
-    """Plan; None without one."""
-    reason: str
-    """Reason, in one sentence."""
-
-    def __str__(self) -> str:
-        whose = f"plan {self.plan_id}, " if self.plan_id else ""
-        return f"{whose}{self.kind} {self.subject} ({self.reason})"
 
 
 def find_changes(before: Registration, now: Registration) -> list[ContractChange]:
@@ -148,7 +131,7 @@ def audit_entry(one: Registration, change: ContractChange, now: datetime) -> Aud
     """Return the entry of a changed event. Its user is the agent, and its outcome the kind of the change."""
     versions = f"{change.before.version} to {change.now.version}" if change.is_new_version else change.now.version
     what = f"{change.now.event_name} {versions}"
-    return AuditEntry(one.tenant_id or "default", f"agent {one.name}", None, "register", what, now, change.kind)
+    return AuditEntry(one.tenant_id or "default", f"agent {one.name}", None, REGISTERED, what, now, change.kind)
 
 
 def _listed(broken: Iterable[BrokenWork]) -> str:

@@ -126,7 +126,7 @@ def hold(db: Connection, plan_id: str) -> Charge | None:
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
     if row is None:
         return None
-    db.must_be_alone()
+    db.must_hold(plan_id)
     return hold_next(db, *row)
 
 

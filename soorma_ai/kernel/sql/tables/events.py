@@ -164,12 +164,15 @@ def events(
     if root_plan_id is not None:
         select = _TREE.format(direction=direction, behind=">")
     else:
-        select = f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after"
-    values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit}
-    found = db.execute(f"{select} ORDER BY seq {direction} LIMIT :limit", values).fetchall()
+        select = (
+            f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after AND seq <= :end"
+        )
+    end = _LAST_PLACE if db.log_end is None else db.log_end
+    values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit, "end": end}
+    found = _read_events(db, f"{select} ORDER BY seq {direction} LIMIT :limit", values)
     if newest:
         found.reverse()
-    return [StoredEvent(seq, to_show(db, seq, body)) for seq, body in found]
+    return found
 
 
 def page(
@@ -186,13 +189,23 @@ def page(
     values = {"tenant": tenant_id, "after": place, "user": user_id, "root": root_plan_id, "limit": limit}
     if user_id is None:
         select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"
-        found = _read_events(db, select.format(**way), values)
+        read = _read_events(db, select.format(**way), values)
+        found = read if root_plan_id is not None or way is _BACK else _settled(db, read)
         return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(found) < limit)
     looked, last = db.execute(_LOOKED_AT.format(**way), {**values, "most": MOST_LOOKED_AT}).fetchone()
+    if last is not None and db.log_end is not None and way is _ON:
+        last = max(after, min(last, db.log_end))
     found = _read_events(db, _OWN.format(**way), {**values, "last": last})
     if len(found) == limit:
         return EventPage(tuple(found), found[-1].seq, is_end=False)
     return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
+
+
+def _settled(db: Reader, found: list[StoredEvent]) -> list[StoredEvent]:
+    """Return the events before which none is to come any more. Those of one tree come in order, and newest first there
+    is no reading on."""
+    end = db.log_end
+    return found if end is None else [one for one in found if one.seq <= end]
 
 
 def _read_events(db: Reader, select: str, values: Mapping[str, object]) -> list[StoredEvent]:

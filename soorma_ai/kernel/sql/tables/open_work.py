@@ -1,12 +1,13 @@
 """Open work with an event: held and waiting requests, replies, waits, and states of plans."""
 
+import json
 from collections.abc import Iterator
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.states import StateConfig
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.contracts import OpenWork
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import events as log
@@ -66,6 +67,8 @@ def _requests(db: Reader, wanted: dict[str, str | None]) -> Iterator[EventEnvelo
 
 def _states(db: Reader, wanted: dict[str, str | None]) -> Iterator[tuple[str, str]]:
     for plan_id, body in db.execute(_MACHINES, wanted).fetchall():
-        state = StateConfig.model_validate_json(body)
-        if state.action is not None and state.action.event_type == wanted["name"]:
-            yield plan_id, state.state_name
+        states: dict[str, JsonObject] = json.loads(body)
+        for state, config in states.items():
+            action = config.get("action")
+            if isinstance(action, dict) and action.get("event_type") == wanted["name"]:
+                yield plan_id, state

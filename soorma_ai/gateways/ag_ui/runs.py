@@ -1,0 +1,167 @@
+"""Runs: a plan from its goal, or from answers to its questions, up to its end or to the next questions."""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+
+from ag_ui.core import BaseEvent
+from msgspec import Struct
+
+from soorma_ai.agents.mounts import Visit
+from soorma_ai.errors import Held, IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.gateways.ag_ui.events import end_of, events_of, interrupted, run_error
+from soorma_ai.gateways.ag_ui.inputs import RunInput, answer_of
+from soorma_ai.gateways.goals import payload_of, rejection_of, request_of
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
+from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.domain.registry import ANY_OBJECT
+from soorma_ai.kernel.domain.values import clip, derived_id
+from soorma_ai.kernel.rules.waits.answers import may_answer
+from soorma_ai.kernel.rules.waits.gates import gate_id
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.people import own_question
+from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.runtime.views.plans import own_plan
+
+# What came is told at once; this is for what no event told, such as the refusal of a goal.
+LOOK_AGAIN_SECONDS = 5.0
+LOOK_AT_GOAL_SECONDS = 1.0
+MOST_RESUMED = 50
+_CURE = "give the fields of the goal in `forwardedProps`"
+
+
+class Run(Struct, frozen=True):
+    """Part of a plan's story, behind `since`; None from the beginning on."""
+
+    thread_id: str
+    run_id: str
+    goal_id: str
+    plan_id: str
+    root_plan_id: str
+    since: datetime | None = None
+
+
+class Situation(Struct, frozen=True):
+    """Plan with the open questions of its tree; None before it began. `rejected` is the reason of its refusal."""
+
+    plan: PlanRecord | None
+    asked: Sequence[Expectation] = ()
+    rejected: str | None = None
+
+
+async def begin(client: Client, goal: str, given: RunInput) -> Run:
+    """Submit the goal of a run; the same run again is the same plan. Raise as `submit` does."""
+    known = await client.services.store.registry.all_events(client.person.tenant_id)
+    schemas = {one.definition.event_name: one.definition.payload_schema for one in known}
+    payload = payload_of(given.words, given.data, schemas.get(goal, ANY_OBJECT), _CURE)
+    try:
+        plan = await client.submit(goal, payload, session_id=given.thread_id, idempotency_key=given.run_id)
+    except Held as held:
+        gate = await client.services.store.plans.expectation(gate_id(held.request_id))
+        sent = request_of(gate)
+        if sent is None or sent.target is None:
+            raise
+        plan_id = plan_id_of(held.request_id, sent.target)
+        return Run(given.thread_id, given.run_id, held.request_id, plan_id, plan_id)
+    return Run(given.thread_id, given.run_id, plan.goal_id, plan.plan_id, plan.plan_id)
+
+
+async def resume(client: Client, goal: str, given: RunInput) -> Run:
+    """Answer the questions of a run; the same run again gives the same answers.
+
+    Raise NotFound for a question outside of this thread, LocalProtocolError for an answer that does not count, and
+    IllegalTransition for one that came too late.
+    """
+    if len(given.resumed) > MOST_RESUMED:
+        raise LocalProtocolError(f"resume: {len(given.resumed)} entries; give up to {MOST_RESUMED}")
+    questions = [await _question(client, goal, given.thread_id, one.interrupt_id) for one in given.resumed]
+    runs = {run.plan_id: run for run, _ in questions}
+    if len(runs) > 1:
+        raise LocalProtocolError("resume: the questions are of several plans; answer those of one plan in one run")
+    for entry, (_, asked) in zip(given.resumed, questions, strict=True):
+        wait = Wait.of(asked)
+        assert wait is not None, f"{asked.id} is asked of people"
+        said = answer_of(wait, entry)
+        person, answer_key = client.person, (given.thread_id, given.run_id, asked.id)
+        outcome = await client.answer(
+            asked.id,
+            said.payload,
+            decision=said.decision,
+            note=said.note,
+            answer_id=derived_id("ag-ui answer", person.tenant_id, person.user_id, *answer_key),
+        )
+        if outcome == INVALID:
+            raise LocalProtocolError(f"the answer to {asked.id} does not count: {outcome.detail}")
+        if outcome != ACCEPTED:
+            raise IllegalTransition(f"the answer to {asked.id} came {outcome}: {outcome.detail}")
+    (run,) = runs.values()
+    since = min(asked.opened_at for _, asked in questions)
+    return Run(given.thread_id, given.run_id, run.goal_id, run.plan_id, run.root_plan_id, since)
+
+
+async def follow(
+    visit: Visit, client: Client, run: Run, after: int
+) -> AsyncGenerator[tuple[int | None, BaseEvent] | None]:
+    """Yield the events of a run behind the step of this number, the last one of each step with its number; None every
+    few seconds without any."""
+    services, first = client.services, after + 1
+    with visit.follow(run.root_plan_id) as woken:
+        while True:
+            services.signals.check()
+            # The steps last: an end or a question is told behind all of them.
+            now = await _look(client, run)
+            for step in await services.store.plans.steps(run.plan_id, first):
+                first = step.ordinal + 1
+                if run.since is not None and step.at <= run.since:
+                    continue
+                told = events_of(step)
+                for event in told:
+                    yield step.ordinal if event is told[-1] else None, event
+            ends = _end(client, run, now)
+            for event in ends:
+                yield None, event
+            if ends:
+                return
+            await until(woken, services.clock, LOOK_AT_GOAL_SECONDS if now.plan is None else LOOK_AGAIN_SECONDS)
+            yield None
+
+
+async def _look(client: Client, run: Run) -> Situation:
+    plans = client.services.store.plans
+    plan = await plans.plan(run.plan_id)
+    if plan is not None:
+        return Situation(plan, () if plan.status.is_final else await plans.open_in_tree(plan.root_plan_id))
+    gate = await plans.expectation(gate_id(run.goal_id))
+    if gate is None:
+        is_gone = await client.services.store.events.event(run.goal_id) is None
+        return Situation(None, rejected="the plan is gone: it was removed" if is_gone else None)
+    if gate.status is ExpectationStatus.OPEN:
+        return Situation(None, (gate,))
+    return Situation(None, rejected=rejection_of(gate))
+
+
+def _end(client: Client, run: Run, now: Situation) -> list[BaseEvent]:
+    """Return the last events of a run, empty while it goes on: while others have to answer, it goes on."""
+    if now.rejected is not None:
+        return [run_error(now.rejected, "rejected")]
+    if now.plan is not None and now.plan.status.is_final:
+        return end_of(now.plan, run.thread_id, run.run_id)
+    at = client.services.clock.now()
+    asked = [wait for one in now.asked if may_answer(one, client.person, at) and (wait := Wait.of(one))]
+    return [interrupted(run.thread_id, run.run_id, asked)] if asked else []
+
+
+async def _question(client: Client, goal: str, thread_id: str, wait_id: str) -> tuple[Run, Expectation]:
+    """Return a question of this thread, with the run of its plan. Raise NotFound for any other."""
+    store, missing = client.services.store, f"no question {clip(wait_id, 80)} in this thread"
+    asked = await own_question(store, client.person, wait_id, client.services.clock.now())
+    sent = request_of(asked) if asked.plan_id is None else None
+    if sent is not None and sent.target is not None:
+        plan_id = plan_id_of(sent.id, sent.target)
+        if (sent.type, sent.session_id, sent.user_id) != (goal, thread_id, client.person.user_id):
+            raise NotFound(missing)
+        return Run(thread_id, "", sent.id, plan_id, plan_id), asked
+    plan = await own_plan(client.services, client.person, asked.root_plan_id or "")
+    if (plan.goal_event, plan.lineage.session_id) != (goal, thread_id):
+        raise NotFound(missing)
+    return Run(thread_id, "", plan.goal_id, plan.plan_id, plan.root_plan_id), asked
