@@ -15,7 +15,14 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_OFF,
+    ALWAYS_ON,
+    ParentBased,
+    Sampler,
+    SamplingResult,
+    TraceIdRatioBased,
+)
 from spans import Collector
 
 from soorma_ai import Approval, Platform, PlatformContext, ResultContext, TaskContext, Worker
@@ -301,6 +308,47 @@ async def test_one_decision_of_the_sampler_counts_for_a_whole_trace(
     roots = [span for span in collector.of_kind("process") if span.parent is None]
     assert 0 < len(roots) < 12
     assert len(collector.of_kind("process")) == 3 * len(roots)
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_platforms_of_one_process_share_a_provider(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = FickleSampler()
+    collector = collect(monkeypatch, Collector(sampler))
+    async with open_platform(path, clock) as first, open_platform(path.with_name("second.db"), clock) as second:
+        for platform in (first, second, first, second):
+            if platform.services.signals.tallies.of_all() == {}:
+                await platform.start(planner([RESERVE, complete({})] * 2), stock())
+            await (await platform.submit("order.received", {"order_id": "A1"})).result(timeout=5)
+    assert (sampler.asked, len(collector.of_kind("process"))) == (4, 2 * 3)
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+class FickleSampler(Sampler):
+    """Sampler that changes its mind at each question."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
+        self.asked += 1
+        return (ALWAYS_ON if self.asked % 2 else ALWAYS_OFF).should_sample(*given, **named)
+
+    def get_description(self) -> str:
+        return "fickle"
+
+
+async def test_a_sampler_is_asked_once_for_a_trace(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = FickleSampler()
+    collector = collect(monkeypatch, Collector(sampler))
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([RESERVE, complete({})] * 4), stock())
+        for _ in range(4):
+            await (await platform.submit("order.received", {"order_id": "A1"})).result(timeout=5)
+    assert (sampler.asked, len(collector.of_kind("process"))) == (4, 2 * 3)
     assert (collector.without_parent(), collector.open.count) == ([], 0)
 
 

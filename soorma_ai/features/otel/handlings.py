@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 from opentelemetry.trace import SpanKind
@@ -40,6 +41,8 @@ class TraceWriter:
     def __init__(self, *, has_content: bool = False, writer: SpanWriter | None = None) -> None:
         self._has_content = has_content
         self._writer = writer or SpanWriter()
+        # Of handlings between their `prepare` and their end, by the event: a sampler is asked once.
+        self._contexts: WeakKeyDictionary[Handling, dict[str, TraceContext]] = WeakKeyDictionary()
 
     def prepare(self, handling: Handling, effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
         if not self._writer.is_on:
@@ -54,13 +57,16 @@ class TraceWriter:
 
     def _prepare(self, handling: Handling, effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
         contexts = {one.event.id: self._context(handling, one) for one in handling.deliveries}
+        self._contexts[handling] = contexts
         present = contexts[handling.event.id]
         return tuple(_with_context(effect, contexts, present) for effect in effects)
 
     def _write(
         self, handling: Handling, disposition: Disposition, effects: Sequence[Effect], bill: Sequence[Settlement]
     ) -> None:
-        for record in self._spans(handling, disposition, effects, bill):
+        if (contexts := self._contexts.pop(handling, None)) is None:  # of a provider set since then
+            return
+        for record in self._spans(handling, contexts, disposition, effects, bill):
             self._writer.write(record, names.LINK)
 
     def _context(self, handling: Handling, delivery: Delivery) -> TraceContext:
@@ -73,14 +79,19 @@ class TraceWriter:
         return TraceContext(trace_id, span_id, self._writer.is_sampled(trace_id, _name_of(event)))
 
     def _spans(
-        self, handling: Handling, disposition: Disposition, effects: Sequence[Effect], bill: Sequence[Settlement]
+        self,
+        handling: Handling,
+        contexts: Mapping[str, TraceContext],
+        disposition: Disposition,
+        effects: Sequence[Effect],
+        bill: Sequence[Settlement],
     ) -> Iterator[SpanRecord]:
         clock = handling.services.clock
         end = nanoseconds(clock.now())
         begin = end - int(max(0.0, clock.monotonic() - handling.begun) * 1e9)
-        present = self._context(handling, handling.delivery)
+        present = contexts[handling.event.id]
         for delivery in handling.deliveries:
-            context = self._context(handling, delivery)
+            context = contexts[delivery.event.id]
             if not context.is_sampled:
                 continue
             yield SpanRecord(
