@@ -30,7 +30,7 @@ from bench.rows.agents import ECHO, desk
 from soorma_ai import EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.postgres import PostgresStore, connection
 from soorma_ai.adapters.postgres.limits import StatementLimit
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from tests.postgres_server import Server, serving
 

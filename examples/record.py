@@ -189,6 +189,22 @@ def refunds(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
             return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
 
 
+def purchases(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
+    part: Any = facts.result
+    match facts.event, facts.outcome:
+        case "orders.place_order", "ok":
+            message = f"Your parts are ordered, for {part['total']} dollars."
+            return "It is ordered.", _complete({"status": "ordered", "message": message})
+        case "orders.place_order", _:
+            declined = {"status": "declined", "message": "Nothing was ordered: the order was not approved."}
+            return "No approval, so nothing is bought.", _complete(declined)
+        case "catalogue.find_part", _:
+            order = {"number": part["number"], "quantity": facts.goal["quantity"], "price": part["price"]}
+            return "The part is known.", _publish("orders.place_order", order)
+        case _:
+            return "The part comes first.", _publish("catalogue.find_part", {"machine": facts.goal["machine"]})
+
+
 # The sentence of the last event, the step with its data, and the data if they stand below.
 _NOW = re.compile(r"\nNow: (.*?)(?: See (step\d+)\..*)?\n(?:step\d+[^<\n]*<data>(.*)</data>)?")
 _OUTCOMES = (
@@ -264,6 +280,13 @@ def record_refunds() -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", str(EXAMPLES / "08_refunds"), "--soorma-record"], check=True)
 
 
+def record_purchases() -> None:
+    example = _loaded("10_mcp")
+    with cassette(CASSETTES / "10_mcp", mode="record"):
+        for answer in ("approve", "reject"):
+            assert asyncio.run(example["buy"]("sqlite://", answer)) == 0
+
+
 def first_project(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
     decided = runpy.run_path(str(TEMPLATE / "first_project" / "script.py"))["decide"](facts)
     return decided["reasoning"], decided["step"]
@@ -306,6 +329,7 @@ def main() -> None:
             (record_advice, advice),
             (record_research, owls),
             (record_refunds, refunds),
+            (record_purchases, purchases),
             (record_template, first_project),
         ):
             if not live:

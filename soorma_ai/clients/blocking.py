@@ -15,6 +15,7 @@ from soorma_ai.features.human_tasks.client import BlockingInbox
 from soorma_ai.features.knowledge.blocking import BlockingMemos
 from soorma_ai.features.plan_memory.blocking import BlockingSessions, WorkingMemory
 from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
+from soorma_ai.features.trials.cases.client import BlockingCases
 from soorma_ai.features.trials.client import BlockingTrials
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Client(
     BlockingPlanReader[AsyncClient],
     BlockingSessions[AsyncClient],
     BlockingTrials[AsyncClient],
+    BlockingCases[AsyncClient],
 ):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 

@@ -10,13 +10,14 @@ from soorma_ai.features.knowledge.calls import MemoCalls
 from soorma_ai.features.plan_memory.calls import SessionCalls, WorkingMemoryCalls
 from soorma_ai.features.tracking.calls import PlanReaderCalls
 from soorma_ai.features.trials.calls import TrialCalls
+from soorma_ai.features.trials.cases.calls import CaseCalls
 
 
 class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
     """Working memory of plans, and long-term memory."""
 
 
-class PlatformClient(KernelCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol):
+class PlatformClient(KernelCalls, CaseCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol):
     """Calls of one person of one tenant: the common part of `platform.as_user(...)` and `AsyncClient(url)`."""
 
     @property

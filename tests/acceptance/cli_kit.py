@@ -59,6 +59,12 @@ class Shop:
         with chdir(APPS), os.fdopen(reader, "rb") as keyboard:
             return self("run", "orders:agents", goal, "--answer", "ask", typed=keyboard)
 
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a process without a terminal, its output unread."""
+        return subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=APPS, env=self._environment
+        )
+
     @contextmanager
     def background(
         self, *command: str, ready: str, told: list[str] | None = None, folder: Path = APPS

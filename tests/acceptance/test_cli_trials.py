@@ -3,13 +3,15 @@
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import Shop
+from cli_kit import SOORMA, Shop
 from kit import PATIENCE, order, payments, planner, stock
+from places import raw
 
 from soorma_ai import Platform
 from soorma_ai.testing.model_server import ModelServer, Reply
@@ -19,6 +21,7 @@ RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
 OTHER = publish("payment.charge.requested", amount=90.0)
 DONE = complete({"reserved": True})
+SET = ("--name", "refunds")
 MODEL = ("--model", "openai/gpt-4o")
 
 
@@ -94,7 +97,84 @@ def test_the_report_is_data_for_programs(trial: Callable[..., Any]) -> None:
     assert report["now"]["calls"] == 6
 
 
-@pytest.mark.parametrize("option", ["--times 2", "--max-usd 1", "--at-least 0.9", "--price 1 1"])
+def test_kills_count_no_dollar_twice_and_pay_no_answer_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process is killed with the first, the second and the third question on its way."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answers, asked = [RESERVE, CHARGE, DONE], list[int]()
+    left, is_hanging = iter(answers), threading.Event()
+    hung = set[int]()
+
+    def respond(body: Any) -> Reply:
+        number = len(asked) - len(hung)
+        asked.append(number)
+        if number in hung:
+            return Reply(json.dumps(next(left)))
+        hung.add(number)
+        is_hanging.set()
+        return Reply(silent=True)
+
+    with ModelServer(respond) as server:
+        command = ("trial", *MODEL, "--api-base", server.url, "--price", "0.001", "0.001", "--json")
+        for _ in answers:
+            is_hanging.clear()
+            with shop.start(*SOORMA, *command) as process:
+                assert is_hanging.wait(PATIENCE)
+                process.kill()
+                process.wait()
+        ended = shop(*command)
+    assert ended.exit_code == 0, ended.output
+    assert asked == [0, 0, 1, 1, 2, 2]
+    with raw(shop.store) as store:
+        rows = [json.loads(body) for (body,) in store.execute("SELECT body FROM trial_call")]
+    assert sum(row.get("answer") is not None for row in rows) == 3
+    report = json.loads(ended.stdout)["report"]
+    assert report["now"]["calls"] == len(rows) == 6
+    assert report["now"]["usd"] == pytest.approx(sum(row["usd"] for row in rows))
+
+
+def case_of(shop: Shop, *options: str) -> Any:
+    (plan,) = shop.json("plans", "ls")
+    return shop("cases", "add", plan["plan_id"], *options)
+
+
+def test_a_decision_is_made_a_case_listed_exported_and_tried(
+    shop: Shop, trial: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wanted.json").write_text('{"amount": 90.0}')
+    assert re.fullmatch(r"case \w{8} in refunds: decision 1 is right\n", case_of(shop, "1", *SET, "--right").stdout)
+    made = case_of(shop, "2", *SET, "--should", "wanted.json")
+    assert made.stdout.endswith("decision 2 should be another\n"), made.output
+    listed = shop("cases", "ls").stdout.splitlines()
+    assert [line.split("\t")[1:3] for line in listed] == [["refunds", "right"], ["refunds", "should"]]
+    assert shop("cases", "export").stdout == "cases/refunds.jsonl: 2 cases\n"
+    assert shop("cases", "import", "cases/refunds.jsonl").stdout == "2 cases, 0 of them new\n"
+    good = trial([RESERVE, OTHER], "--cases", "refunds", "--at-least", "1")
+    assert good.exit_code == 0, good.output
+    assert "2 of 2 cases good" in good.stdout
+    first = shop("cases", "ls").stdout.split("\t")[0]
+    assert shop("cases", "rm", first).exit_code == 0
+    assert len(shop("cases", "ls").stdout.splitlines()) == 1
+
+
+def test_cases_in_a_file_need_no_store(
+    shop: Shop, trial: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case_of(shop, "2", *SET, "--right")
+    assert shop("cases", "export").exit_code == 0
+    shop.store.unlink()
+    good, bad = (trial([answer], "--cases", "refunds") for answer in (CHARGE, OTHER))
+    assert (good.exit_code, bad.exit_code) == (0, 1), good.output + bad.output
+    assert "another payload than the wanted one" in bad.stdout
+    assert not shop.store.exists()
+
+
+def test_a_case_needs_one_judgement(shop: Shop) -> None:
+    assert case_of(shop, "1", *SET).exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--times 2", "--max-usd 1", "--at-least 0.9", "--price 1 1", "--cases refunds"])
 def test_options_of_a_model_need_one(shop: Shop, option: str) -> None:
     ended = shop("trial", *option.split())
     assert ended.exit_code == 2

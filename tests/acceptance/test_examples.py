@@ -23,6 +23,7 @@ ADVICE = EXAMPLES / "05_research_advisor" / "main.py"
 JOURNEY = EXAMPLES / "07_research" / "main.py"
 REPAYMENT = EXAMPLES / "08_refunds" / "main.py"
 READING = EXAMPLES / "09_files" / "main.py"
+PURCHASE = EXAMPLES / "10_mcp" / "main.py"
 
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
 ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
@@ -76,6 +77,7 @@ REFUNDS = {
     "refused": ["--answer", "reject"],
     "forgotten": ["--answer", "none"],
 }
+PURCHASES = {"bought": ["--answer", "approve"], "not bought": ["--answer", "reject"]}
 COUNTS = {"complete": [], "incomplete": ["--lost", "2"]}
 
 
@@ -111,7 +113,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExampleRun]:
     """Run every example but the quickstart in every variant, and return the runs by name."""
     folder = tmp_path_factory.mktemp("examples")
     examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES, JOURNEY: JOURNEYS}
-    examples |= {REPAYMENT: REFUNDS, READING: COUNTS}
+    examples |= {REPAYMENT: REFUNDS, READING: COUNTS, PURCHASE: PURCHASES}
     asked = [
         (name, str(main), options, places.environment_of(folder / f"{name}.db"))
         for main, runs in examples.items()
@@ -302,3 +304,13 @@ def test_thirty_files_are_read_and_paid_once_each_over_an_unreliable_service(run
     assert len(runs["complete"].all("file.read.requested")) == 30
     assert "28 files, 2,800 words\nlost-0: there is no file lost-0\nlost-1: " in runs["incomplete"].out
     assert {line.split()[0] for line in runs["complete"].err.splitlines()} == {"delivery_failed"}
+
+
+@pytest.mark.parametrize(("name", "status"), [("bought", "ordered"), ("not bought", "declined")])
+def test_tools_of_two_mcp_servers_are_called_and_the_destructive_one_after_its_approval_only(
+    runs: dict[str, ExampleRun], name: str, status: str
+) -> None:
+    ran, order = runs[name], "orders.place_order"
+    assert ran.result["status"] == status and f"{status}: " in ran.out
+    assert ran.place("catalogue.find_part") < ran.place(ASKED) < ran.place(ANSWERED)
+    assert [event.data["quantity"] for event in ran.all(order)] == ([2] if name == "bought" else [])

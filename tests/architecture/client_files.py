@@ -30,6 +30,7 @@ from soorma_ai.features.tracking import service as reader
 from soorma_ai.features.tracking import tracker
 from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.trials import service as trials
+from soorma_ai.features.trials.cases import service as cases
 from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client import operator
@@ -350,6 +351,15 @@ TRIALS = Service(
     text="Trials of recorded decisions. Nothing is carried out.",
     is_part=True,
 )
+CASES = Service(
+    cases.CaseCalls,
+    (*cases.CALLS,),
+    client="AsyncCases",
+    blocking="BlockingCases",
+    protocol="CaseCalls",
+    text="Cases: recorded decisions with a judgement.",
+    is_part=True,
+)
 READER = Service(
     reader.PlanReader,
     (*reader.CALLS,),
@@ -393,6 +403,8 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "features/tracking/blocking.py": ("Calls that read plans, to block.", (write_blocking,), (READER, TRACKER)),
     "features/trials/calls.py": ("Calls for trials.", (write_protocol,), (TRIALS,)),
     "features/trials/client.py": ("Calls for trials over HTTP.", (write_client, write_blocking), (TRIALS,)),
+    "features/trials/cases/calls.py": ("Calls about cases.", (write_protocol,), (CASES,)),
+    "features/trials/cases/client.py": ("Calls about cases over HTTP.", (write_client, write_blocking), (CASES,)),
     "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
     "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
     "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),

@@ -609,6 +609,7 @@ CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
     "trace": lambda client, name: client.trace(name),
     "prompt": lambda client, name: client.prompt(name, 1),
     "trial": lambda client, name: client.trial(name),
+    "add_case": lambda client, name: client.add_case(name, 1, "set"),
     "try_model": lambda client, name: client.try_model(name, "ollama_chat/none"),
     "follow": lambda client, name: client.follow(name),
     "cancel": lambda client, name: client.cancel(name),

@@ -31,7 +31,7 @@ from store_kit import (
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
 from soorma_ai.features.dead_letters.ports import LETTERS

@@ -33,7 +33,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
 from soorma_ai.features.remote.ports import LEASES

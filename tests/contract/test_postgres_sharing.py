@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from os import getpid
 from typing import Any
 
 import psycopg
@@ -28,11 +29,15 @@ from store_kit import (
     reply,
 )
 
-from soorma_ai.adapters.postgres import PostgresStore, writer
+from soorma_ai.adapters.postgres import PostgresStore, listener, writer
 from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.holders import find_holders
+from soorma_ai.adapters.postgres.locks import LOCK, share_lock
 from soorma_ai.adapters.postgres.readers import READERS
-from soorma_ai.adapters.postgres.writer import share_lock
+from soorma_ai.adapters.postgres.schema import SCHEMA
+from soorma_ai.adapters.postgres.sessions import connection_to
 from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.features.upkeep.postgres import look_at
 from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.ports import Delivery, Work
@@ -245,3 +250,27 @@ async def test_work_goes_on_after_the_server_has_forgotten_prepared_statements(b
     await store.database.publish(forget, NOW, keys=frozenset())
     await asyncio.gather(*(store.database.read(forget) for _ in range(4 * READERS)))
     await work("plan-2")
+
+
+async def test_a_transaction_left_open_is_reported_with_its_process(
+    both: Pair, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listener, "HELD_SECONDS", 0.0)
+    one, _ = both
+    async with kept_open(one, nothing, "plan-1"):
+        with connection_to(url) as looking:
+            [found] = find_holders(looking, 0.0)
+        assert (found.process.split(" on ")[0], found.state) == (f"soorma {getpid()}", "idle in transaction")
+        await asyncio.to_thread(until, lambda: any(str(found.pid) in str(vars(line)) for line in caplog.records))
+        assert "transaction_left_open" in caplog.text
+    with connection_to(url) as looking:
+        assert find_holders(looking, 0.0) == []
+
+
+async def test_a_program_with_the_common_lock_is_found_by_its_name(both: Pair, url: str) -> None:
+    with psycopg.connect(url, application_name="a report") as other, connection_to(url) as looking:
+        other.execute(f"SET search_path = {SCHEMA}")
+        other.execute(LOCK)
+        [found] = find_holders(looking, 0.0)
+        assert (found.process, "a transaction of a report" in str(found)) == ("a report", True)
+        assert look_at(url).holding == ()  # not long enough

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,9 @@ class DecidingModel:
         return 0.001
 
     def name_of(self, question: ModelQuestion, step: dict[str, Any]) -> str:
-        return hashlib.sha256(repr(question.messages).encode()).hexdigest()[:16]
+        """Return a name by the content of a question, whatever the order of the results in it."""
+        words = sorted(word for message in question.messages for word in re.findall(r"\w+", message.content))
+        return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         step = self._step(question.messages[-1].content)

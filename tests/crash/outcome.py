@@ -5,7 +5,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from life import STORE
 from open_reader import Find, open_reader
 
 from soorma_ai import EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.settings import is_postgres, sqlite_path
 from soorma_ai.testing.crash.comparison import End, compare_ends
@@ -35,7 +36,7 @@ _PASSING = {
 }
 
 # Fields that depend on the order of results, beside the ids.
-_ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent", "share"}
+_ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent", "share", "fires"}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _EVENTS = "SELECT event.body FROM event"
@@ -102,7 +103,7 @@ def _end_of(find: Find, damage: list[str], account: Account, any_order: bool) ->
     rows["values"] = [[*row[:-1], _without_moment(row[1], row[-1])] for row in rows["values"]]
     effects = [[key, *effect] for key, effect in sorted(account.effects.items())]
     passing = _PASSING | _ORDER if any_order else _PASSING
-    names = _names(events) if any_order else {}
+    names = _names(events, rows["expectations"]) if any_order else {}
     end = {
         **{name: sorted(_spelled(_lasting(body, passing), names) for body in found) for name, found in bodies.items()},
         **{name: sorted(_spelled(row, names) for row in found) for name, found in rows.items()},
@@ -176,10 +177,11 @@ def _questions(journal: Iterable[str]) -> frozenset[str]:
     return frozenset(json.loads(body)["value"]["reasoning"] for body in journal)
 
 
-def _names(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return names for events by their ids. A name leaves out which result caused the event."""
+def _names(events: Iterable[Mapping[str, Any]], expectations: Iterable[Sequence[Any]]) -> dict[str, str]:
+    """Return names for events and joins by their ids. A name leaves out which result was the cause."""
     results = EventTopic.ACTION_RESULTS
-    return {e["id"]: "a result" if e["topic"] == results else f"{e['source']}'s {e['type']}" for e in events}
+    joins = {id: "a join" for id, kind, *_ in expectations if kind == ExpectationKind.JOIN}
+    return joins | {e["id"]: "a result" if e["topic"] == results else f"{e['source']}'s {e['type']}" for e in events}
 
 
 def _spelled(value: Any, names: Mapping[str, str]) -> str:
@@ -188,11 +190,11 @@ def _spelled(value: Any, names: Mapping[str, str]) -> str:
 
 
 def _without_moment(kind: str, body: str) -> str:
-    """Drop the moment from a transition between phases."""
+    """Return a body without the moment of a transition between phases, its names in one order."""
     told = json.loads(body) if kind == "phase" else None
     if not isinstance(told, dict):
         return body
-    return json.dumps({name: value for name, value in told.items() if name != "timestamp"})
+    return json.dumps({name: value for name, value in told.items() if name != "timestamp"}, sort_keys=True)
 
 
 def _lasting(value: Any, passing: Set[str]) -> Any:

@@ -1,6 +1,7 @@
 """A trial asks another model the recorded questions, keeps each answer once, and holds its budget."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from math import comb
 from pathlib import Path
@@ -50,10 +51,10 @@ async def try_model(
 
 
 def money_in(path: Path) -> float:
+    """Return the dollars in the ledger."""
     with raw(path) as store:
-        query = "SELECT coalesce(sum(json_extract(body, '$.usd')), 0.0) FROM trial_call"
-        (found,) = store.execute(query).fetchone()
-        return float(found)
+        rows = store.execute("SELECT body FROM trial_call").fetchall()
+    return sum(json.loads(body)["usd"] for (body,) in rows)
 
 
 def priced(script: list[Item] | Callable[[ModelQuestion], Item], **options: int) -> ScriptedReasoner:

@@ -71,6 +71,11 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/prompt": Row("steer"),
     f"GET {PLAN}/trial": Row("steer"),
     f"POST {PLAN}/trial": Row("lend", lambda t: {"model": "ollama_chat/none", "patience": 0}),
+    "GET /v1/cases": Row("enrol"),
+    "POST /v1/cases/import": Row("enrol", lambda t: {"cases": []}),
+    "POST /v1/cases/collect": Row("enrol", no_body),
+    "DELETE /v1/cases/{case_id}": Row("enrol"),
+    "POST /v1/cases": Row("lend", lambda t: {"plan_id": t.plan_id, "number": 1, "name": "set"}),
     # Routes without an owner, and without a need for an operator.
     f"POST {PLAN}/resume": Row("steer", no_body),
     "POST /v1/resumptions": Row("begin", no_body),
@@ -185,6 +190,7 @@ def path_of(route: str, things: Things) -> str:
         "key": "tea" if KNOWLEDGE in route else "k",
         "seq": "1",
         "fence": "1",
+        "case_id": "unknown",
     }
     asked, query = BY_ROUTE[route].asked.model_fields, ""
     if "user_id" in asked:

@@ -14,6 +14,7 @@ from nats.aio.msg import Msg
 from soorma_ai.adapters.nats.bus import NatsBus, Receive
 from soorma_ai.adapters.postgres import writer
 from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.locks import LOCK
 from soorma_ai.kernel.sql import connection as family
 
 # Seconds to widen a race between two steps.
@@ -61,7 +62,7 @@ def claim_without_the_lock() -> None:
 
 def cursor_by_sequence_alone() -> None:
     """Assign places in the log before the lock is taken, so a lower place may be committed later."""
-    begun = tuple(statement for statement in writer._BEGIN if statement != writer.LOCK)
+    begun = tuple(statement for statement in writer._BEGIN if statement != LOCK)
     assert len(begun) < len(writer._BEGIN)
     writer._BEGIN = begun
     commit = writer.PostgresWriter._commit

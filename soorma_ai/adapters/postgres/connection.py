@@ -20,6 +20,7 @@ from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.literals import TYPES, literal, quote
+from soorma_ai.adapters.postgres.locks import IS_MARK, LISTED, MARK, ROUND
 from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
@@ -29,17 +30,8 @@ from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 LOOP_WITHIN = 0.05
 
 _REGISTRY = "SELECT registry FROM meta"
-# A transaction that shares the lock of all writers holds the last place of the log at its begin, below this class: its
-# events come behind that. Read with the rights of the house.
-_MARKS = "hashtext('soorma log ' || current_schema())"
-_ROUND = 2**31 - 1
 _LAST = "SELECT coalesce(max(seq), 0) FROM event"
-_MARK = f"SELECT pg_advisory_xact_lock_shared({_MARKS}, (coalesce(max(seq), 0) & {_ROUND})::integer) FROM event"
-_MARKED = f"""
-    SELECT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
-    WHERE locktype = 'advisory' AND datname = current_database() AND objsubid = 2
-        AND classid::bigint = ({_MARKS}::bigint & 4294967295)
-"""
+_MARKED = f"SELECT objid::bigint FROM {LISTED} WHERE {IS_MARK}"
 
 
 class SecondStatement(Exception):
@@ -124,7 +116,7 @@ class Connection(family.Connection):
         row = found.fetchone()
         last = int(row[0]) if row else 0
         found.nextset()
-        self._log_end = min((last - ((last - int(mark)) & _ROUND) for (mark,) in found.fetchall()), default=last)
+        self._log_end = min((last - ((last - int(mark)) & ROUND) for (mark,) in found.fetchall()), default=last)
 
     def forget_log_end(self) -> None:
         self._log_end = None
@@ -142,7 +134,7 @@ class Connection(family.Connection):
     def mark(self) -> str:
         """The statement that takes the mark of a transaction, with the rights of the house. Raise psycopg.Error."""
         self._connected()
-        return f"EXECUTE {self._prepare(_MARK, '')}"
+        return f"EXECUTE {self._prepare(MARK, '')}"
 
     def begin_single(self, scope: str) -> None:
         """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more

@@ -2,6 +2,7 @@
 every second replaces them."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,12 +13,15 @@ from typing import Protocol
 
 import psycopg
 
+from soorma_ai.adapters.postgres.holders import HELD_SECONDS, find_holders
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
 from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
+
+_LOG = logging.getLogger("soorma_ai.store")
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0
@@ -78,6 +82,7 @@ class Listener:
         self._told = told
         self._absence = absence
         self._missing: frozenset[int] = frozenset()
+        self._reported: frozenset[int] = frozenset()
         self.has_others = True
         self._closing = threading.Event()
         self._raw: psycopg.Connection | None = None
@@ -121,7 +126,7 @@ class Listener:
                 self._closing.wait(POLL_SECONDS)
 
     def _hear(self, raw: psycopg.Connection) -> None:
-        looked = counted = monotonic()
+        looked = counted = searched = monotonic()
         while not self._closing.is_set():
             # The connection is free for others again when the last has been heard.
             heard = list(raw.notifies(timeout=min(POLL_SECONDS, self._absence), stop_after=1))
@@ -135,6 +140,9 @@ class Listener:
             if monotonic() - counted >= self._absence:
                 self._count(raw)
                 counted = monotonic()
+            if monotonic() - searched >= HELD_SECONDS:
+                self._report_holders(raw)
+                searched = monotonic()
 
     def _pass_on(self, arrival: Arrival, is_leaving: bool) -> None:
         self._tell(lambda: self._told.receive_arrival(arrival, is_leaving))
@@ -147,6 +155,13 @@ class Listener:
         gone, self._missing = missing & self._missing, missing
         if gone:
             self._tell(lambda: self._told.note_absence(gone))
+
+    def _report_holders(self, raw: psycopg.Connection) -> None:
+        """Report transactions that keep readers of the log waiting, each once."""
+        found = {one.pid: one for one in find_holders(raw, HELD_SECONDS)}
+        for pid in found.keys() - self._reported:
+            _LOG.warning("transaction_left_open", extra={"reason": str(found[pid])})
+        self._reported = frozenset(found)
 
     def _tell(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is gone

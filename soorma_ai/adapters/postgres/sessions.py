@@ -2,6 +2,8 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from os import getpid
+from socket import gethostname
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -27,6 +29,11 @@ _SESSION = {
 }
 
 
+def _process() -> str:
+    """Return the name of this process at the server, which keeps 63 bytes of it."""
+    return f"soorma {getpid()} on {''.join(c for c in gethostname() if c.isalnum() or c in '.-')}"[:63]
+
+
 def _limits(limit: StatementLimit) -> dict[str, str]:
     """Return the limits that the server keeps. A host that vanishes, or stands still, in a transaction holds up others
     no longer than they wait for its lock, and each is told so before its own statement is over."""
@@ -48,6 +55,8 @@ def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = F
     # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.
     made.adapters.register_dumper(str, TextDumper)
     settings = {**_SESSION, **(_limits(limit) if limit else {}), "soorma.house": "on" if is_house else ""}
+    if not made.info.get_parameters().get("application_name"):  # the URL's own has precedence
+        settings["application_name"] = _process()
     told = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
     try:
         made.execute(f"SELECT {told}".encode())

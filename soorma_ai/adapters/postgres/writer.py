@@ -8,10 +8,9 @@ commits then, and each such transaction marks the last place before its begin, s
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
-from hashlib import blake2b
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
+from soorma_ai.adapters.postgres.locks import LOCK, share_lock
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql.connection import MustBeAlone
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
@@ -32,9 +32,6 @@ GROUP = 128
 # Seconds between tries to reach a server that is gone, and how many there are before who asked is told.
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
-_WRITES = "hashtext('soorma writes'), hashtext(current_schema())"
-LOCK = f"SELECT pg_advisory_xact_lock({_WRITES})"
-_SHARE = f"pg_advisory_xact_lock_shared({_WRITES})"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
 _BESIDE = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",)
 _BEGIN = (*_BESIDE, LOCK)
@@ -42,14 +39,6 @@ _BEGIN = (*_BESIDE, LOCK)
 
 class _GroupSplit(Exception):
     """The operations of a group have to be done again, alone and each with an undo of its own."""
-
-
-def share_lock(keys: Iterable[str]) -> str:
-    """Return the statement that shares the lock of all writers and takes those of the keys, always in the same order,
-    with the rights of the house for the mark."""
-    places = sorted({int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True) for key in keys})
-    locks = _SHARE, *(f"pg_advisory_xact_lock({place})" for place in places)
-    return f"SELECT set_config('soorma.house', 'on', true), {', '.join(locks)}"
 
 
 class TransactionHooks(Struct, frozen=True, kw_only=True):

@@ -47,8 +47,8 @@ class Setting(Struct, frozen=True):
 class StoreFile(Struct, frozen=True):
     """State of the store. `fault`: the reason it cannot be read. `schema`: None without a store. `owner`: None without
     one; `answers` is whether it takes calls. `size`: None for a database on a server, which has no owner; `server` is
-    its version, `ahead` its clock's lead over ours, `unguarded` the reason why row-level security is off. `mode`:
-    permissions of the file."""
+    its version, `ahead` its clock's lead over ours, `unguarded` the reason why row-level security is off, `holding`
+    the transactions that others wait for, each with its cure. `mode`: permissions of the file."""
 
     place: str
     is_there: bool
@@ -60,6 +60,7 @@ class StoreFile(Struct, frozen=True):
     server: str = ""
     ahead: timedelta = timedelta()
     unguarded: str = ""
+    holding: tuple[tuple[str, str], ...] = ()
     mode: int = 0o600
 
 
@@ -160,6 +161,8 @@ def _shared_store(one: StoreFile, known: int) -> Iterator[Finding]:
     if abs(one.ahead) > MOST_OFF:
         found = f"{one.ahead.total_seconds():+.0f} s from ours"
         yield Finding("store clock", Level.NOTE, found, "agents go by the store's; let both hosts set theirs by NTP")
+    for held in one.holding:
+        yield Finding("open transaction", Level.NOTE, *held)
     if one.unguarded:
         yield Finding("rows", Level.NOTE, *one.unguarded.split(": ", 1))
     elif one.schema == known:

@@ -201,7 +201,14 @@ async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]
         found = await asyncio.to_thread(look_at, access.store_url)
         ahead = found.at - SystemClock().now()
         file = StoreFile(
-            place, True, None, found.schema, server=f"PostgreSQL {found.server}", ahead=ahead, unguarded=found.unguarded
+            place,
+            True,
+            None,
+            found.schema,
+            server=f"PostgreSQL {found.server}",
+            ahead=ahead,
+            unguarded=found.unguarded,
+            holding=tuple((str(one), f"end it: SELECT pg_terminate_backend({one.pid})") for one in found.holding),
         )
         return file, None if 0 < found.schema < VERSION else await _life_of_store(access)
     except ImportError:

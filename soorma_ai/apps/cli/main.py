@@ -31,6 +31,7 @@ _COMMANDS = {
         "soorma_ai.features.trials.commands",
         "Judge recorded answers by today's code, registry, rules and prompts.",
     ),
+    "cases": ("soorma_ai.features.trials.cases.commands", "Make, list, export and import cases for trials."),
     "upgrade": ("upgrade", "Judge open plans and parked requests by new code."),
     "inbox": ("soorma_ai.features.human_tasks.commands", "List open questions, the most urgent first."),
     "approve": ("answer", "Approve a request that is waiting for approval."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.lock import AlreadyOwned, owner_of
-from soorma_ai.assembly import make_clock, make_store, reasoners_of
+from soorma_ai.assembly import make_clock, make_store
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.people import Person
@@ -43,7 +43,7 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
     await store.open(clock.now())
     try:
         prompts = PromptFiles(*access.prompts_dirs, *read_settings(access.store_url).prompts_dirs)
-        services = Services(store, clock, prompts, Signals(), make_reasoner=reasoners_of(None))
+        services = Services(store, clock, prompts, Signals())
         yield Client(services, Person(access.tenant_id, LOCAL_USER))
     finally:
         await store.close()

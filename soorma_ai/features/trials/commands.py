@@ -1,6 +1,7 @@
 """`soorma trial`: recorded answers before today's rules, and recorded questions to another model."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,9 @@ from msgspec.structs import replace
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.features.trials.calls import TrialCalls
+from soorma_ai.features.trials.cases.calls import CaseCalls
 from soorma_ai.features.trials.records import MOST_TIMES, ModelTrial, PlanTrial, Stop
+from soorma_ai.settings import is_postgres, read_settings, sqlite_path
 from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Age, as_json, with_platform
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from soorma_ai.features.trials.ports import TrialLedger
     from soorma_ai.kernel.runtime.client.client import Client
 
+Collect = Callable[[AsyncGenerator[ModelTrial]], Coroutine[Any, Any, None]]
 # Exit code of a command that a signal ends.
 INTERRUPTED = 130
 
@@ -31,7 +35,7 @@ class TrialClient(KernelCalls, TrialCalls, Protocol):
     """Calls of the kernel and for trials."""
 
 
-class LedgerClient(Protocol):
+class LedgerClient(CaseCalls, Protocol):
     """Client of the owner of a store."""
 
     @property
@@ -45,6 +49,7 @@ class TrialOptions(Struct, frozen=True, kw_only=True):
     since: timedelta | None
     sample: int
     prompts: Path | None
+    cases: str | None
     model: str | None
     times: int
     max_usd: float | None
@@ -66,6 +71,7 @@ class TrialOptions(Struct, frozen=True, kw_only=True):
     metavar="DIR",
     help="Folder with prompts, searched before all others.",
 )
+@click.option("--cases", metavar="SET", help="Ask the questions of cases/SET.jsonl, or of the store's cases.")
 @click.option("--model", metavar="MODEL", help="Ask this model the recorded questions again.")
 @click.option(
     "--times", type=click.IntRange(1, MOST_TIMES), default=1, show_default=True, help="Answers to each question."
@@ -106,10 +112,17 @@ def _check_options(access: Access, wanted: TrialOptions) -> Access:
         raise click.UsageError("--since selects plans: leave out PLAN")
     of_model = {"--times": wanted.times > 1, "--max-usd": wanted.max_usd is not None}
     of_model |= {"--at-least": wanted.at_least is not None, "--api-base": wanted.api_base is not None}
-    of_model |= {"--price": wanted.price is not None}
+    of_model |= {"--price": wanted.price is not None, "--cases": wanted.cases is not None}
     if wanted.model is None and (alone := [name for name, is_given in of_model.items() if is_given]):
         raise click.UsageError(f"{alone[0]} is for a trial of a model: give --model too")
-    of_machine = {"--prompts": wanted.prompts, "--api-base": wanted.api_base, "--price": wanted.price}
+    if wanted.cases is not None and (wanted.plan is not None or wanted.since is not None):
+        raise click.UsageError("--cases names the questions: leave out PLAN and --since")
+    of_machine = {
+        "--prompts": wanted.prompts,
+        "--cases": wanted.cases,
+        "--api-base": wanted.api_base,
+        "--price": wanted.price,
+    }
     if access.server is not None:
         for name in (name for name, value in of_machine.items() if value is not None):
             raise click.UsageError(f"{name} holds for this machine alone: leave out --url")
@@ -146,7 +159,7 @@ def _try_model(access: Access, wanted: TrialOptions, model: str) -> None:
     if wanted.as_json:
         print_json({"report": report, "plans": found})
     else:
-        print_report(printer, report, model)
+        print_report(printer, report, model, "plans same" if wanted.cases is None else "cases good")
     if is_interrupted:
         click.echo("stopped; the same command goes on from here", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
@@ -160,26 +173,42 @@ def _try_model(access: Access, wanted: TrialOptions, model: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _run_until_interrupted(
-    access: Access, wanted: TrialOptions, model: str, collect: Callable[[AsyncGenerator[ModelTrial]], Awaitable[None]]
-) -> bool:
+def _run_until_interrupted(access: Access, wanted: TrialOptions, model: str, collect: Collect) -> bool:
     """Run the trials over HTTP, or in this process beside the owner of the store. Return whether a signal ended it."""
+    from soorma_ai.features.trials.cases.commands import collect as collect_cases
+    from soorma_ai.features.trials.cases.files import find_file, read_cases
+    from soorma_ai.features.trials.local_trial import ModelChange, try_cases, try_cases_alone, try_plans
+
     store = open_store(access)
+    change = ModelChange(model, wanted.times, wanted.max_usd, wanted.api_base, wanted.price)
+    file = find_file(wanted.cases) if wanted.cases is not None else None
 
     async def try_locally(reader: "Client", owner: LedgerClient) -> None:
-        from soorma_ai.features.trials.local_trial import ModelChange, try_plans
-
-        change = ModelChange(model, wanted.times, wanted.max_usd, wanted.api_base, wanted.price)
-        await collect(try_plans(reader, owner.trial_ledger, await _find_plans(reader, wanted), change))
+        if wanted.cases is None:
+            await collect(try_plans(reader, owner.trial_ledger, await _find_plans(reader, wanted), change))
+            return
+        cases = read_cases(file) if file else await collect_cases(owner, wanted.cases)
+        await collect(try_cases(reader, owner.trial_ledger, cases, change))
 
     try:
-        if access.server is not None:
+        if file is not None and not _has_store(access):
+            asyncio.run(collect(try_cases_alone(_prompt_folders(access), read_cases(file), change)))
+        elif access.server is not None:
             store.look_up(lambda client: collect(_try_over_http(client, wanted, model)))
         else:
             store.steer_beside(try_locally)
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _has_store(access: Access) -> bool:
+    path = sqlite_path(access.store_url) if not is_postgres(access.store_url) else None
+    return path is None or path.is_file()
+
+
+def _prompt_folders(access: Access) -> tuple[Path, ...]:
+    return *access.prompts_dirs, *read_settings(access.store_url).prompts_dirs
 
 
 async def _try_over_http(client: TrialClient, wanted: TrialOptions, model: str) -> AsyncGenerator[ModelTrial]:

@@ -1,6 +1,9 @@
-"""Extension: calls of models in trials, and checks of upgrades."""
+"""Extension: calls of models in trials, cases, and checks of upgrades."""
 
 from soorma_ai.features.trials import statements
+from soorma_ai.features.trials.cases import statements as case_statements
+from soorma_ai.features.trials.cases.loop import keep_making_cases
+from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
@@ -19,6 +22,14 @@ class SqlTrials(StorePart):
     close_trial_call = writing(statements.close_call)
 
 
+class SqlCases(StorePart):
+    cases = reading(case_statements.find_cases)
+    keep_cases = writing(case_statements.keep_cases)
+    remove_case = writing(case_statements.remove_case)
+    reviews = reading(case_statements.find_reviews)
+    end_review = writing(case_statements.end_review)
+
+
 class SqlContracts(StorePart):
     registrations = reading(find_registrations)
     open_work = reading(find_open_work)
@@ -28,8 +39,15 @@ EXTENSION = Extension(
     name=FEATURE,
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
-        tables=(Table("trial_call"),),
-        parts={TRIALS: SqlTrials, CONTRACTS: SqlContracts},
-        removal=Removal(some_of_person=statements.SOME_OF_PERSON, old=statements.OLD),
+        tables=(Table("trial_call"), Table("review"), Table("decision_case")),
+        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts},
+        closing=case_statements.CLOSING,
+        removal=Removal(
+            of_questions=case_statements.OF_QUESTIONS,
+            of_person=case_statements.OF_PERSON,
+            some_of_person=(*statements.SOME_OF_PERSON, *case_statements.SOME_OF_PERSON),
+            old=statements.OLD,
+        ),
     ),
+    loops={"cases": keep_making_cases},
 )

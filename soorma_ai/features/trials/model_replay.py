@@ -1,7 +1,7 @@
 """Replay of a plan's questions with another model. Its ports read, render, ask and keep calls; none of them
 publishes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from soorma_ai.kernel.rules.decisions.stored_question import StoredQuestion, fin
 from soorma_ai.kernel.runtime.views.questions import read_question
 
 REASON_CHARS = 1_000
+Compare = Callable[[TrialAnswer], Awaitable[DecisionTrial]]
 
 
 class ModelReplay(Struct, frozen=True):
@@ -66,37 +67,42 @@ class ModelReplay(Struct, frozen=True):
             asked = self._question_of(stored, question)
         except ConfigError as error:
             return replace(trial, first=replace(tried, outcome=Outcome.REFUSED, reason=str(error)))
-        return await self._ask(rows, trial, tried, question, asked)
+        before = steps_before(entry, rows.steps)
+        return await ask_question(self.asker, trial, question, asked, partial(_compare, tried, question, before))
 
     def _question_of(self, stored: StoredQuestion, question: StepQuestion) -> ModelQuestion:
         """Return the question in today's words, without the refused answers before it. Raise ConfigError."""
         fresh = replace(stored, entry=replace(stored.entry, sent=_without_refusals(stored.entry)))
         said = self.replay.messages_today(fresh, question.inputs, is_of_step=True)
-        system, user = said[0].content, said[1].content
-        facts = QuestionFacts(question.plan.goal_data)
-        return ModelQuestion((Message("system", system), Message("user", user)), question.form, facts=facts)
+        return question_for_model(question, said[0].content, said[1].content)
 
-    async def _ask(
-        self, rows: PlanRows, trial: ModelTrial, tried: DecisionTrial, question: StepQuestion, asked: ModelQuestion
-    ) -> ModelTrial:
-        offer, entry = question.offer, question.entry
-        repair = partial(repair_step, names=offer.choices.keys(), result_schema=offer.result_schema)
-        answers = await self.asker.ask(rows.plan, asked, repair)
-        paid, now = trial.paid_usd + answers.paid_usd, trial.now.plus(answers.usage)
-        trial = replace(trial, now=now, paid_usd=paid)
-        if answers.is_short:
-            return replace(trial, stopped=Stop.BUDGET)
-        before = steps_before(entry, rows.steps)
-        found = [await _compare(tried, question, one, before) for one in answers.found]
-        score = Score(trial.tried, sum(one.outcome is Outcome.SAME for one in found), len(found))
-        tokens = entry.prompt_tokens + entry.completion_tokens
-        then = trial.then.plus(Usage(1, tokens, entry.cost_usd, entry.latency_ms))
-        first = next((one for one in found if one.outcome is not Outcome.SAME), None)
-        return replace(trial, scores=(*trial.scores, score), then=then, first=first)
+
+def question_for_model(question: StepQuestion, system: str, user: str) -> ModelQuestion:
+    facts = QuestionFacts(question.plan.goal_data)
+    return ModelQuestion((Message("system", system), Message("user", user)), question.form, facts=facts)
+
+
+async def ask_question(
+    asker: Asker, trial: ModelTrial, question: StepQuestion, asked: ModelQuestion, compare: Compare
+) -> ModelTrial:
+    """Return the trial with the score of one question."""
+    offer, entry = question.offer, question.entry
+    repair = partial(repair_step, names=offer.choices.keys(), result_schema=offer.result_schema)
+    answers = await asker.ask(question.plan, asked, repair)
+    paid, now = trial.paid_usd + answers.paid_usd, trial.now.plus(answers.usage)
+    trial = replace(trial, now=now, paid_usd=paid)
+    if answers.is_short:
+        return replace(trial, stopped=Stop.BUDGET)
+    found = [await compare(one) for one in answers.found]
+    score = Score(trial.tried, sum(one.outcome is Outcome.SAME for one in found), len(found))
+    tokens = entry.prompt_tokens + entry.completion_tokens
+    then = trial.then.plus(Usage(1, tokens, entry.cost_usd, entry.latency_ms))
+    first = next((one for one in found if one.outcome is not Outcome.SAME), None)
+    return replace(trial, scores=(*trial.scores, score), then=then, first=first)
 
 
 async def _compare(
-    tried: DecisionTrial, question: StepQuestion, answer: TrialAnswer, before: Sequence[Step]
+    tried: DecisionTrial, question: StepQuestion, before: Sequence[Step], answer: TrialAnswer
 ) -> DecisionTrial:
     """Judge an answer of the trial by today's rules, and compare it with the recorded one."""
     if answer.declined:

@@ -39,12 +39,12 @@ def _print_plan(printer: Printer, one: PlanTrial | ModelTrial, compared: str) ->
         _print_difference(printer, one.first)
 
 
-def print_report(printer: Printer, report: TrialReport, model: str) -> None:
+def print_report(printer: Printer, report: TrialReport, model: str, counted: str) -> None:
     """Print the figures of a model beside those of the recorded answers."""
     if report.plans.count == 0:
-        printer.line("no plans")
+        printer.line(f"no {counted.split()[0]}")
         return
-    printer.line(*_share_of_plans(report.plans))
+    printer.line(*_share_of_plans(report.plans, counted))
     if report.pass_at_1.count == 0:
         printer.line("no question of a step was asked")
         return
@@ -63,8 +63,8 @@ def _pass(times: int, share: Share) -> tuple[Part, ...]:
     return (f"pass^{times}" if times > 1 else "pass@1", BOLD), f"  {share.value:.1%}", _interval(share, "questions")
 
 
-def _share_of_plans(share: Share) -> tuple[Part, ...]:
-    return (f"{share.good:.0f} of {share.count} plans same", BOLD), f"  {share.value:.1%}", _interval(share)
+def _share_of_plans(share: Share, counted: str = "plans same") -> tuple[Part, ...]:
+    return (f"{share.good:.0f} of {share.count} {counted}", BOLD), f"  {share.value:.1%}", _interval(share)
 
 
 def _interval(share: Share, counted: str = "") -> str:

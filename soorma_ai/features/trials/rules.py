@@ -159,13 +159,13 @@ def compare_effects(judged: AcceptedDecision, done: Sequence[Step]) -> tuple[str
 
 def compare_decisions(then: PlannerDecision, today: PlannerDecision) -> tuple[str, tuple[str, ...]]:
     """Compare two decisions without their reasons and messages. Return the difference in words, and as a diff."""
-    (done, data), (wanted, other) = _substance_of(then), _substance_of(today)
+    (done, data), (wanted, other) = substance_of(then), substance_of(today)
     if done != wanted:
         return f"{done} then, and {wanted} in the trial", diff_values({done: data}, {wanted: other})
     return (f"{done} with another payload", diff_values(data, other)) if data != other else ("", ())
 
 
-def _substance_of(decision: PlannerDecision) -> tuple[str, Json]:
+def substance_of(decision: PlannerDecision) -> tuple[str, Json]:
     """Return the effect of a decision in words, and its payload."""
     match decision.next_action:
         case PublishAction(event_type=name, data=data):

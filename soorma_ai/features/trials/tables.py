@@ -1,4 +1,8 @@
-"""Table of calls of models in trials: one row for each call, of the user of its plan. `body`: JSON."""
+"""Tables of calls of models in trials, and of cases.
+
+`trial_call`: one row for each call, of the user of its plan. `review`: an edited or rejected approval without a case so
+far. `decision_case.name`: the set of the case. `body`: JSON.
+"""
 
 TRIAL_TABLES = """
 CREATE TABLE trial_call (
@@ -12,5 +16,24 @@ CREATE TABLE trial_call (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX trial_call_question ON trial_call (tenant, question, model, at);
 CREATE INDEX trial_call_user ON trial_call (tenant, user_id);
-CREATE INDEX trial_call_age ON trial_call (tenant, at)
+CREATE INDEX trial_call_age ON trial_call (tenant, at);
+
+CREATE TABLE review (
+    expectation_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    plan_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX review_user ON review (tenant, user_id);
+
+CREATE TABLE decision_case (
+    case_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at REAL NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decision_case_name ON decision_case (tenant, name, at, case_id);
+CREATE INDEX decision_case_user ON decision_case (tenant, user_id)
 """

@@ -7,6 +7,7 @@ import psycopg
 from msgspec import Struct
 
 from soorma_ai.adapters.postgres import migrations, row_level_security
+from soorma_ai.adapters.postgres.holders import OpenTransaction, find_holders
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.schema import VERSION
 from soorma_ai.adapters.postgres.sessions import CONNECTED_WITHIN, connection_to
@@ -22,12 +23,14 @@ def upgrade(url: str, features: FeatureSet) -> tuple[int, int]:
 
 class DatabaseState(Struct, frozen=True):
     """State of a database. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: the reason for
-    unprotected rows at this URL; empty for protected ones, and for another schema."""
+    unprotected rows at this URL; empty for protected ones, and for another schema. `holding`: open transactions that
+    readers of the log, or writers, wait for."""
 
     server: str
     schema: int
     at: datetime
     unguarded: str
+    holding: tuple[OpenTransaction, ...] = ()
 
 
 def look_at(url: str) -> DatabaseState:
@@ -35,8 +38,10 @@ def look_at(url: str) -> DatabaseState:
     with connection_to(url, StatementLimit()) as made:
         found = made.execute("SELECT current_setting('server_version')").fetchone()
         schema = migrations.version_of(made)
-        unguarded = row_level_security.why_open(made) if schema == VERSION else ""
-        return DatabaseState(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded)
+        is_known = schema == VERSION
+        unguarded = row_level_security.why_open(made) if is_known else ""
+        holding = tuple(find_holders(made)) if is_known else ()
+        return DatabaseState(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded, holding)
 
 
 def time_at(url: str) -> datetime:

@@ -1,11 +1,14 @@
 """Connection to a server: opened at its first call, opened again after its loss."""
 
 import asyncio
+import os
 import shlex
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+import sys
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -124,13 +127,15 @@ async def _open(target: Target, seconds: float) -> "AsyncGenerator[Client]":
     _must_be_installed()
     import httpx2
     from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     if target.command:
         command, *rest = target.command
         server = StdioServerParameters(command=command, args=rest, env=dict(target.env))
-        async with Client(server, read_timeout_seconds=seconds) as client:
-            yield client
+        with _log_of_server() as log:
+            async with Client(stdio_client(server, errlog=log), read_timeout_seconds=seconds) as client:
+                yield client
         return
     headers = {"authorization": f"Bearer {target.token}"} if target.token else {}
     async with (
@@ -138,6 +143,17 @@ async def _open(target: Target, seconds: float) -> "AsyncGenerator[Client]":
         Client(streamable_http_client(target.url, http_client=http), read_timeout_seconds=seconds) as client,
     ):
         yield client
+
+
+@contextmanager
+def _log_of_server() -> Generator[TextIO]:
+    """Yield the file for the log lines of a server. The library takes sys.stderr of its import, which in notebooks and
+    captured runs is no file."""
+    if sys.__stderr__ is not None:
+        yield sys.__stderr__
+        return
+    with Path(os.devnull).open("w") as nothing:
+        yield nothing
 
 
 def _must_be_installed() -> None:

@@ -62,6 +62,12 @@ def _show(prefix: str, tools: Sequence[ServerTool], confirmed: dict[str, ServerT
 
 
 def _facts(tool: ServerTool) -> tuple[str, str, str]:
-    hints = {"read-only": tool.is_read_only, "destructive": tool.is_destructive, "idempotent": tool.is_idempotent}
-    marked = ", ".join(name for name, holds in hints.items() if holds)
-    return marked, tool.digest[:12], one_line(tool.description)
+    return ", ".join(_annotations(tool)), tool.digest[:12], one_line(tool.description)
+
+
+def _annotations(tool: ServerTool) -> list[str]:
+    """Return the annotations with a meaning: in the protocol, the others do not count for a read-only tool."""
+    if tool.is_read_only:
+        return ["read-only"]
+    hints = {"destructive": tool.is_destructive, "idempotent": tool.is_idempotent}
+    return [name for name, holds in hints.items() if holds]
