@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -40,7 +40,7 @@ async def measure(folder: Path, *, mode: str, plans: int, steps: int) -> Figures
 
 
 @contextmanager
-def _counted_calls() -> Iterator[Counter[str]]:
+def _counted_calls() -> Generator[Counter[str]]:
     calls = Counter[str]()
 
     def note(frame: object, what: str, argument: object) -> None:

@@ -1,6 +1,6 @@
 """Collector in the test process: OTLP over HTTP on loopback, with protobuf bodies."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from gzip import decompress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,7 +48,7 @@ class _Receiver(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def collecting() -> Iterator[OtlpCollector]:
+def collecting() -> Generator[OtlpCollector]:
     with OtlpCollector() as collector:
         Thread(target=collector.serve_forever, daemon=True).start()
         try:
