@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ nats: .make/dev ## the flow tests over a NATS server, which the test group bring
 soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
 	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
 
+traces: .make/dev ## 10,000 traced plans with waits and 300 kills; ARGS="--plans 2000 --kills 60 --seed 7", "--planted"
+	@PYTHONPATH=.:tests:tests/crash:tests/soak $(PYTHON) tests/soak/trace_storm.py $(ARGS)
+
 followers: .make/dev ## followers of the log on PostgreSQL see each event once, under kills; ARGS="--events 2000 --planted"
 	@PYTHONPATH=tests:tests/contract $(PYTHON) tests/contract/followers.py $(ARGS)
 
@@ -120,6 +123,9 @@ crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 
 
 crash-remote: .make/dev ## kill the process of the store or that of its agents, 300 times; ARGS="--kills 40 --seed 7"
 	@PYTHONPATH=tests $(PYTHON) tests/crash/remote_proof.py $(ARGS)
+
+mcp: .make/dev ## kill an MCP server, or the platform beside it, before each message of a call
+	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py $(ARGS)
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)

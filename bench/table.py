@@ -229,4 +229,24 @@ def _growth() -> tuple[Row, ...]:
     )
 
 
-ROWS = (*_steps(), *_requests(), *_many(), *_kept(), *_growth())
+def _traces() -> tuple[Row, ...]:
+    work = {"plans": 15, "steps": 20}
+    api, sdk = f"{OURS}, API alone", f"{OURS}, traced"
+    return (
+        Row(
+            "traces",
+            "decision and tool call in memory, traced by OpenTelemetry",
+            {OURS: ours("traces", mode="off", **work), api: ours("traces", mode="api", **work)}
+            | {sdk: ours("traces", mode="sdk", **work)},
+            (
+                Bound("calls with the API alone, of those without", "calls", 1.03, of=OURS, who=api),
+                Bound("spans a step", "spans", 5, who=sdk),
+                Bound("us of CPU a span", "span_us", 60, who=sdk),
+            ),
+            {"plans": 1, "steps": 2},
+            short={"plans": 4},
+        ),
+    )
+
+
+ROWS = (*_steps(), *_traces(), *_requests(), *_many(), *_kept(), *_growth())

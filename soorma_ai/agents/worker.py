@@ -141,6 +141,7 @@ class Worker(Agent):
         if closing is None:
             return
         met, event = closing
+        handling.met[handling.event.id] = met
         came = await in_hand.receive(met, event)
         task = await self._context(in_hand)
         name = await self._name_of(met, in_hand)

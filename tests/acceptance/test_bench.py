@@ -14,6 +14,7 @@ TINY = {
     "bench.rows.requests": {"requests": 4, "in_flight": 2},
     "bench.rows.fan_out": {"by": "worker", "width": 3, "times": 1},
     "bench.rows.storage": {"steps": 2, "step_bytes": 100},
+    "bench.rows.traces": {"mode": "sdk", "plans": 1, "steps": 2},
     "bench.kernel": {"requests": 4, "in_flight": 2},
 }
 # Imports take most of their time, so all of them share a process.

@@ -178,6 +178,7 @@ def test_changes_of_events_are_listed_for_people_and_scripts(tmp_path: Path) -> 
     table = unstyled(shop("registry", "changes", env=TERMINAL).stdout)
     assert "payment.charge" in table
     assert "reworded" in table
+    assert "payment.charge (reworded)" in shop("doctor").stdout
 
 
 def test_without_a_change_none_is_listed(shop: Shop) -> None:

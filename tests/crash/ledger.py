@@ -9,7 +9,6 @@ import os
 import socket
 import socketserver
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,32 +17,20 @@ from typing import Any, Self
 from blows import Blow, Wire
 from failpoints import Failpoints
 
+from soorma_ai.testing.crash.comparison import EffectBook
+
 
 @dataclass
-class Account:
-    """One trial's part of the ledger, over all lives of its program."""
+class Account(EffectBook[tuple[str, str]]):
+    """One trial's part of the ledger, over all lives of its program: effects by key, each with name and data."""
 
-    effects: dict[str, tuple[str, str]] = field(default_factory=dict)
-    calls: Counter[str] = field(default_factory=Counter)
-    changed: list[str] = field(default_factory=list)
     noted: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
     blows: int = 0
     # Called with a requested blow and the number of its server process.
     strike: Callable[[str, int], None] = lambda blow, backend: None
 
-    @property
-    def absorbed(self) -> int:
-        """Return the number of repeated calls, which had no effect."""
-        return self.calls.total() - len(self.effects)
-
     def notes(self, kind: str, life: int | None = None) -> list[dict[str, Any]]:
         return [row for at, what, row in self.noted if what == kind and life in (None, at)]
-
-    def book(self, name: str, key: str, data: dict[str, Any]) -> None:
-        wanted = (name, json.dumps(data, sort_keys=True))
-        self.calls[key] += 1
-        if self.effects.setdefault(key, wanted) != wanted:
-            self.changed.append(f"{key}: {self.effects[key]}, later {wanted}")
 
 
 class Ledger:
@@ -95,7 +82,7 @@ class Ledger:
             return
         with self._lock:
             if "key" in told:
-                account.book(told["name"], told["key"], told["data"])
+                account.book(told["key"], (told["name"], json.dumps(told["data"], sort_keys=True)))
             else:
                 account.noted.append((told["life"], told["name"], told["data"]))
 

@@ -26,7 +26,6 @@ from open_reader import open_reader
 import soorma_ai.assembly
 from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
@@ -34,6 +33,7 @@ from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import is_postgres
+from soorma_ai.testing.crash.life import TwiceBus
 
 STORE = "store.db"
 COUNTS = "counts.json"
@@ -88,16 +88,12 @@ class HurriedClock(SystemClock):
         return super().call_later(seconds / self.hurry, call)
 
 
-class InsistentBus(LocalBus):
+class InsistentBus(TwiceBus):
     """Delivers every event twice; as a broker, every published one."""
 
     def __init__(self, *, is_broker: bool) -> None:
         super().__init__()
         self.is_broker = is_broker
-
-    async def publish(self, rows: Sequence[StoredEvent]) -> None:
-        await super().publish(rows)
-        await super().publish(rows)
 
 
 class Life:

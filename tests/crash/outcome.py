@@ -5,7 +5,6 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,9 +18,7 @@ from soorma_ai import EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.settings import is_postgres, sqlite_path
-
-# Sections of rows, without moments and latencies, each sorted.
-End = Mapping[str, list[str]]
+from soorma_ai.testing.crash.comparison import End, compare_ends
 
 # Moments, and fields of one run only.
 _PASSING = {
@@ -76,12 +73,13 @@ _CHARGED = """
     FROM budget
 """
 
-SHOWN = 240
-
 
 def end_of(url: str, account: Account, *, any_order: bool = False) -> End:
-    """Return the contents of a store and of the ledger. With `any_order`, fields that depend on the last of several
-    results are left out, and events are known by their content: their ids derive from their causes."""
+    """Return the contents of a store and of the ledger, without moments and latencies, each section sorted.
+
+    With `any_order`, fields that depend on the last of several results are left out, and events are known by their
+    content: their ids derive from their causes.
+    """
     try:
         with open_reader(url) as find:
             return _end_of(find, _damage(url, find), account, any_order)
@@ -120,13 +118,8 @@ def differences(expected: End, found: End) -> Iterator[str]:
     if found["integrity"] != expected["integrity"]:
         yield f"the file is damaged: {found['integrity'][0]}"
         return
-    for name in expected:
-        missing = _without(expected[name], found.get(name, []))
-        surplus = _without(found.get(name, []), expected[name])
-        if missing:
-            yield f"{name}: {len(missing)} missing, such as {missing[0][:SHOWN]}"
-        if surplus:
-            yield f"{name}: {len(surplus)} too many, such as {surplus[0][:SHOWN]}"
+    for one in compare_ends(expected, found):
+        yield from one.lines
 
 
 def broken_promises(url: str, account: Account, disturbances: int | None) -> Iterator[str]:
@@ -182,10 +175,6 @@ def _questions_in_copy(folder: Path) -> frozenset[str]:
 
 def _questions(journal: Iterable[str]) -> frozenset[str]:
     return frozenset(json.loads(body)["value"]["reasoning"] for body in journal)
-
-
-def _without(rows: list[str], others: list[str]) -> list[str]:
-    return list((Counter(rows) - Counter(others)).elements())
 
 
 def _names(events: Iterable[Mapping[str, Any]], expectations: Iterable[Sequence[Any]]) -> dict[str, str]:

@@ -23,11 +23,10 @@ from blows import Blow
 from forking import forks
 from homes import Files, Home, Homes
 from ledger import Account, Ledger
-from life import COUNTS, FINISHED, START, STORE, Brief
+from life import COUNTS, FINISHED, STORE, Brief
 from outcome import End, broken_promises, differences, end_of, journalled_questions
 
-from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.testing.crash.life import make_store
 
 T = TypeVar("T")
 
@@ -195,12 +194,6 @@ class Case:
         os.killpg(process, signal.SIGKILL)
 
 
-async def _make_store(path: Path) -> None:
-    store = SqliteStore(path, ALL_FEATURES)
-    await store.open(START)
-    await store.close()
-
-
 def _life(file: str, told: str, stderr: str) -> None:
     """Run a program in this process like a command, in a session of its own."""
     os.setsid()
@@ -218,7 +211,7 @@ class Stage:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.made_store = self._place / STORE
-        asyncio.run(_make_store(self.made_store))
+        asyncio.run(make_store(self.made_store))
         self.homes: Homes = homes or Files()
         self.ledger = Ledger(self._place / "ledger.sock")
         self.cores = os.cpu_count() or 1

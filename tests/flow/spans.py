@@ -1,6 +1,7 @@
 """Collector of the tests: the spans of a program, from its SDK, and the faults among them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -45,3 +46,8 @@ class Collector:
 
     def of_event(self, event_id: str) -> list[ReadableSpan]:
         return [span for span in self.spans if (span.attributes or {}).get(MESSAGE_ID) == event_id]
+
+
+def attributes_of(span: Any) -> dict[str, Any]:
+    """Return the attributes of a span of OTLP."""
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}

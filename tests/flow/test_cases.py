@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from kit import PATIENCE, order, payments, planner, stock, the_wait
+from test_lookups import FIND, library
 
 from soorma_ai import Approval, Platform
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
@@ -120,6 +121,14 @@ async def test_a_refused_or_lost_question_makes_no_case(platform: Platform) -> N
         await platform.add_case(plan_id, 1, "shop")
 
 
+async def test_a_lookup_makes_no_case(platform: Platform) -> None:
+    minds = planner([FIND, publish("torch.dim", shelf="A"), complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library())
+    await plan.result(timeout=PATIENCE)
+    with pytest.raises(LocalProtocolError, match="a lookup"):
+        await platform.add_case(plan.plan_id, 1, "shop")
+
+
 async def test_free_parts_of_a_payload_are_not_compared(platform: Platform) -> None:
     plan_id = await finished(platform, CHARGE, DONE)
     case = await platform.add_case(plan_id, 1, "shop", free=["/amount"])
@@ -186,3 +195,15 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
     path.write_text('\n{"case_id": "c"}\n')
     with pytest.raises(ConfigError, match=r"odd.jsonl:2 is no case: "):
         read_cases(path)
+
+
+async def test_a_question_of_two_cases_is_paid_and_counted_once(platform: Platform) -> None:
+    plan_id = await finished(platform, CHARGE, DONE)
+    cases = [await platform.add_case(plan_id, 1, name) for name in ("shop", "other")]
+    budget, model = Budget(1.0), ScriptedReasoner([CHARGE], usd_per_token=1e-4)
+    asker = Asker(model, MemoryLedger(), platform.services.clock, budget)
+    replay = CaseReplay(platform.services.prompts, (), asker)
+    first, second = [await replay.try_case(case) for case in cases]
+    assert (first.first, second.first, len(model.questions)) == (None, None, 1)
+    assert first.now.usd == pytest.approx(budget.spent)
+    assert (second.now.calls, second.now.usd) == (0, 0.0)

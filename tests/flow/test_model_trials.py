@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from kit import PATIENCE, order, payments, planner, stock
 from places import raw
+from test_lookups import FIND, NEED, library
 
 from soorma_ai import Platform
 from soorma_ai.errors import ConfigError, ModelRefused, ModelUnavailable, Paid
@@ -109,6 +110,19 @@ async def test_another_answer_is_different_or_refused(
     assert trial.first is not None
     assert trial.first.outcome is outcome
     assert reason in trial.first.reason
+
+
+async def test_a_lookup_is_compared_with_the_recorded_one(platform: Platform) -> None:
+    dim = publish("torch.dim", shelf="A")
+    plan = await order(platform, planner([FIND, dim, complete({})], offer_tokens=1_500), library())
+    await plan.result(timeout=PATIENCE)
+    assert (await try_model(platform, plan.plan_id, ScriptedReasoner([FIND, dim, complete({})]))).is_same
+    reasons: list[str] = []
+    for number, answer in enumerate((NEED, complete({}))):
+        other = ScriptedReasoner([answer], model=f"m{number}")
+        trial = await try_model(platform, plan.plan_id, other)
+        reasons.append(trial.first.reason if trial.first else "")
+    assert reasons == ["another lookup", "a lookup then, and a decision in the trial"]
 
 
 async def test_words_of_a_reason_are_no_difference(platform: Platform) -> None:

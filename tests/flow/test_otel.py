@@ -1,5 +1,6 @@
 """Traces by OpenTelemetry: a span for a handled delivery, written after its commit. A wait is a link, and no parent."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -14,10 +15,17 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_OFF,
+    ALWAYS_ON,
+    ParentBased,
+    Sampler,
+    SamplingResult,
+    TraceIdRatioBased,
+)
 from spans import Collector
 
-from soorma_ai import Approval, Platform
+from soorma_ai import Approval, Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.errors import ConfigError, VersionConflict
 from soorma_ai.features.otel import names
 from soorma_ai.features.otel.trace_context import derived_span_id, read_traceparent
@@ -27,6 +35,8 @@ from soorma_ai.testing.scripted import complete, publish
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12_000)
 SECRET = "4111-1111"
+RESERVED, CLEAR, CHARGED = "inventory.reserve.requested", "clear.requested", "payment.charge.requested"
+DETAILS = {RESERVED: {"order_id": "A1"}, CLEAR: {}, CHARGED: {"amount": 12_000}}
 CLIENTS = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -142,6 +152,86 @@ async def ended(platform: Platform, plan_id: str) -> bool:
     return (await platform.plan(plan_id)).status.is_final
 
 
+def asking_worker(asked: str) -> Worker:
+    """Return a worker with one sub-task, this request."""
+    worker = Worker("clerk")
+
+    @worker.on_task("bill.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(asked, DETAILS[asked], f"{asked}.answered")
+
+    @worker.on_result(f"{asked}.answered")
+    async def end(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"ok": result.success})
+
+    return worker
+
+
+def asking_worker_of_people() -> Worker:
+    """Return a worker with a question to a person."""
+    worker = Worker("lawyer")
+
+    @worker.on_task("clear.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        question = {"question": "Clear?", "response_event": "clear.answered", "timeout_seconds": 60}
+        await context.bus.publish("notification-events", "notification.human_input", question)
+
+    @worker.on_result("clear.answered")
+    async def end(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"clear": True})
+
+    return worker
+
+
+async def test_the_reply_to_a_worker_after_a_wait_of_the_asked_agent_is_linked_to_the_asking_span(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker("clear.requested"), asking_worker_of_people())
+        request = asyncio.create_task(platform.request("bill.requested", {}, timeout=9_000))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"clear": True})
+        await request
+    asking, answered = (
+        one(collector.spans, "process bill.requested"),
+        one(collector.spans, "process plan.wait.answered"),
+    )
+    woken = one(collector.spans, "process clear.requested.answered")
+    asking_people = one(collector.spans, "process clear.requested")
+    assert (answered.parent, parent_of(collector, woken)) == (None, answered.name)
+    assert [place_of(link.context) for link in answered.links] == [place_of(asking_people.context)]
+    assert [place_of(link.context) for link in woken.links] == [place_of(asking.context)]
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_a_held_request_of_a_worker_is_linked_to_the_asking_span(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker(CHARGED), payments(Approval(approvers=(), timeout=timedelta(days=9))))
+        request = asyncio.create_task(platform.request("bill.requested", {}, timeout=9_000))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"approved": True}, decision="approve")
+        await request
+    asking, released = one(collector.spans, "process bill.requested"), one(collector.spans, f"process {CHARGED}")
+    woken = one(collector.spans, f"process {CHARGED}.answered")
+    assert (released.parent, parent_of(collector, woken)) == (None, released.name)
+    assert [[place_of(link.context) for link in span.links] for span in (released, woken)] == [
+        [place_of(asking.context)]
+    ] * 2
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_the_reply_to_a_worker_in_the_same_trace_has_no_link(
+    collector: Collector, path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(asking_worker("inventory.reserve.requested"), stock())
+        await platform.request("bill.requested", {}, timeout=60)
+    woken = one(collector.spans, "process inventory.reserve.requested.answered")
+    assert (parent_of(collector, woken), woken.links) == ("process inventory.reserve.requested", ())
+
+
 async def test_nothing_of_a_rolled_back_handling_is_told(
     collector: Collector, path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +308,47 @@ async def test_one_decision_of_the_sampler_counts_for_a_whole_trace(
     roots = [span for span in collector.of_kind("process") if span.parent is None]
     assert 0 < len(roots) < 12
     assert len(collector.of_kind("process")) == 3 * len(roots)
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+async def test_platforms_of_one_process_share_a_provider(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = FickleSampler()
+    collector = collect(monkeypatch, Collector(sampler))
+    async with open_platform(path, clock) as first, open_platform(path.with_name("second.db"), clock) as second:
+        for platform in (first, second, first, second):
+            if platform.services.signals.tallies.of_all() == {}:
+                await platform.start(planner([RESERVE, complete({})] * 2), stock())
+            await (await platform.submit("order.received", {"order_id": "A1"})).result(timeout=5)
+    assert (sampler.asked, len(collector.of_kind("process"))) == (4, 2 * 3)
+    assert (collector.without_parent(), collector.open.count) == ([], 0)
+
+
+class FickleSampler(Sampler):
+    """Sampler that changes its mind at each question."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
+        self.asked += 1
+        return (ALWAYS_ON if self.asked % 2 else ALWAYS_OFF).should_sample(*given, **named)
+
+    def get_description(self) -> str:
+        return "fickle"
+
+
+async def test_a_sampler_is_asked_once_for_a_trace(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = FickleSampler()
+    collector = collect(monkeypatch, Collector(sampler))
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([RESERVE, complete({})] * 4), stock())
+        for _ in range(4):
+            await (await platform.submit("order.received", {"order_id": "A1"})).result(timeout=5)
+    assert (sampler.asked, len(collector.of_kind("process"))) == (4, 2 * 3)
     assert (collector.without_parent(), collector.open.count) == ([], 0)
 
 

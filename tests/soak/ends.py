@@ -17,11 +17,11 @@ import psycopg
 from callers import CallerRecord
 from ledger import Account
 from nats.js.errors import NotFoundError
-from outcome import SHOWN
 from postgres_server import OWNER, as_role
 from trades import EFFECTS, GOALS, NAME
 
 from soorma_ai.kernel.domain.states import PROGRESS
+from soorma_ai.testing.crash.comparison import SHOWN, compare_ends
 
 # Moments, and fields of one plan only: its digests, and its number of saves.
 _PASSING = frozenset(
@@ -150,15 +150,9 @@ def judge(
 
 def _compare(found: SoakState, name: str, wanted: Rows) -> None:
     rows = found.rows.get(name, {})
-    for section in wanted.keys() | rows.keys():
-        missing = wanted.get(section, Counter()) - rows.get(section, Counter())
-        surplus = rows.get(section, Counter()) - wanted.get(section, Counter())
-        if missing:
-            found.lost.append(f"{name}, {section}: {missing.total()} missing, such as {next(iter(missing))[:SHOWN]}")
-        if surplus:
-            found.doubled.append(
-                f"{name}, {section}: {surplus.total()} too many, such as {next(iter(surplus))[:SHOWN]}"
-            )
+    for one in compare_ends(wanted, rows):
+        found.lost += [f"{name}, {line}" for line in [one.missing_line] if line]
+        found.doubled += [f"{name}, {line}" for line in [one.surplus_line] if line]
 
 
 def _look_at_callers(found: SoakState, names: Sequence[str], told: CallerRecord) -> None:

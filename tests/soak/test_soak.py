@@ -40,7 +40,7 @@ def told_callers(
 def account(*effects: tuple[str, str, str]) -> Account:
     made = Account()
     for effect, name, key in effects or EFFECTS:
-        made.book(effect, key, {"what": name})
+        made.book(key, (effect, json.dumps({"what": name})))
     return made
 
 

@@ -62,6 +62,13 @@ def test_a_finding_comes_after_the_findings_it_depends_on() -> None:
 @pytest.mark.parametrize(
     ("subject", "facts", "level", "said", "advice"),
     [
+        (
+            "changed events of 7 days",
+            replace(FACTS, life=replace(LIFE, changed=[("pay.asked", "narrower")])),
+            Level.NOTE,
+            "pay.asked (narrower)",
+            "soorma registry changes",
+        ),
         ("SOORMA_STORE_URL", FACTS, Level.FINE, "sqlite:///shop.db (default)", ""),
         (
             "SOORMA_PROMPTS_DIR",

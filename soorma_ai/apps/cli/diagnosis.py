@@ -11,6 +11,7 @@ MOST_OFF = timedelta(seconds=30)
 # As long as an event may wait for the bus before it is told.
 LONGEST_UNSENT = timedelta(minutes=1)
 MOST_NAMED = 8
+CHANGED_DAYS = 7
 
 
 class Level(StrEnum):
@@ -84,7 +85,8 @@ class ServerState(Struct, frozen=True):
 class Life(Struct, frozen=True):
     """Work in progress; of `backlog`, None is known. Counts of `most` are that many or more. `newest` is the time of
     the newest event. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
-    the first of them for this reason. `refused_forms` are models, each with its refused form and the reason."""
+    the first of them for this reason. `refused_forms` are models, each with its refused form and the reason. `changed`
+    are lately changed events, each with the kind of its change."""
 
     alive: Sequence[str]
     gone: Sequence[str]
@@ -99,6 +101,7 @@ class Life(Struct, frozen=True):
     blocked: int = 0
     blocked_by: str = ""
     refused_forms: Sequence[tuple[str, str, str]] = ()
+    changed: Sequence[tuple[str, str]] = ()
 
 
 class DiagnosisFacts(Struct, frozen=True):
@@ -237,6 +240,8 @@ def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
     for model, form, reason in life.refused_forms:
         advice = f"the next form is used; mode= of its planner names one, and {form!r} is tried again in a day"
         yield Finding(f"model {model}", Level.NOTE, f"takes no {form}: {reason}", advice)
+    if life.changed:
+        yield _changed(life.changed)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
         life.untaken, life.most, "requests without a taker", "soorma events untaken, and start agents for them"
@@ -282,6 +287,11 @@ def _blocked(life: Life) -> Finding:
         return Finding(what, Level.FINE, "none")
     count = f"{life.blocked:,} or more" if life.blocked >= life.most else f"{life.blocked:,}"
     return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "fix that, then: soorma plans resume --all")
+
+
+def _changed(changed: Sequence[tuple[str, str]]) -> Finding:
+    names = _some([f"{event} ({kind})" for event, kind in changed])
+    return Finding(f"changed events of {CHANGED_DAYS} days", Level.NOTE, names, "soorma registry changes lists them")
 
 
 def _count(count: int, most: int, what: str, advice: str) -> Finding:

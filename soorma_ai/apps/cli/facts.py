@@ -16,7 +16,16 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.single_writer.lock import OwnerInfo, owner_of
 from soorma_ai.adapters.sqlite.file.files import schema_of
 from soorma_ai.api.server.tenant_stats import TENANT_STATS
-from soorma_ai.apps.cli.diagnosis import Broker, DiagnosisFacts, Life, Origin, ServerState, Setting, StoreFile
+from soorma_ai.apps.cli.diagnosis import (
+    CHANGED_DAYS,
+    Broker,
+    DiagnosisFacts,
+    Life,
+    Origin,
+    ServerState,
+    Setting,
+    StoreFile,
+)
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
@@ -26,6 +35,8 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import AuditRow
+from soorma_ai.kernel.rules.arrival.contracts import REGISTERED
 from soorma_ai.kernel.rules.schemas.combine import object_in
 from soorma_ai.kernel.runtime.client.intake import count_waiting
 from soorma_ai.kernel.runtime.handling.process.model_forms import read_forms
@@ -245,7 +256,15 @@ async def _life_of_store(access: Access) -> Life:
             blocked=len(held),
             blocked_by=_reason_of(held),
             refused_forms=_refused(await read_forms(store, now)),
+            changed=_changed(await client.audit(limit=MOST), now),
         )
+
+
+def _changed(rows: Sequence[AuditRow], now: datetime) -> list[tuple[str, str]]:
+    """Return lately changed events, each with the kind of its last change."""
+    since = now - timedelta(days=CHANGED_DAYS)
+    entries = [row.entry for row in reversed(rows) if row.entry.call == REGISTERED and row.entry.at >= since]
+    return [*{entry.what.partition(" ")[0]: entry.outcome for entry in entries}.items()]
 
 
 def _refused(forms: Mapping[str, JsonObject]) -> list[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 from opentelemetry.trace import SpanKind
@@ -16,8 +17,9 @@ from soorma_ai.features.otel.trace_context import TraceContext, derived_span_id,
 from soorma_ai.features.otel.tracer import Attributes, SpanRecord, SpanWriter, nanoseconds
 from soorma_ai.kernel.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.kernel.domain.history import JournalEntry, Verdict
+from soorma_ai.kernel.domain.people import Ask
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Delivery, Settlement
@@ -26,6 +28,10 @@ from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.counters import outcome_of
 
 MOST_CONTENT = 8_000
+# CloudEvents attribute beside `traceparent`, and its value in a held request.
+TRACE_STATE, HELD = "tracestate", "soorma=held"
+# Answered by agents: their handlings lead on to the handling of the answer.
+_OF_AGENTS = (ExpectationKind.REPLY, ExpectationKind.CHILD)
 T = TypeVar("T")
 
 
@@ -35,6 +41,8 @@ class TraceWriter:
     def __init__(self, *, has_content: bool = False, writer: SpanWriter | None = None) -> None:
         self._has_content = has_content
         self._writer = writer or SpanWriter()
+        # Of handlings between their `prepare` and their end, by the event: a sampler is asked once.
+        self._contexts: WeakKeyDictionary[Handling, dict[str, TraceContext]] = WeakKeyDictionary()
 
     def prepare(self, handling: Handling, effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
         if not self._writer.is_on:
@@ -49,13 +57,16 @@ class TraceWriter:
 
     def _prepare(self, handling: Handling, effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
         contexts = {one.event.id: self._context(handling, one) for one in handling.deliveries}
+        self._contexts[handling] = contexts
         present = contexts[handling.event.id]
         return tuple(_with_context(effect, contexts, present) for effect in effects)
 
     def _write(
         self, handling: Handling, disposition: Disposition, effects: Sequence[Effect], bill: Sequence[Settlement]
     ) -> None:
-        for record in self._spans(handling, disposition, effects, bill):
+        if (contexts := self._contexts.pop(handling, None)) is None:  # of a provider set since then
+            return
+        for record in self._spans(handling, contexts, disposition, effects, bill):
             self._writer.write(record, names.LINK)
 
     def _context(self, handling: Handling, delivery: Delivery) -> TraceContext:
@@ -68,14 +79,19 @@ class TraceWriter:
         return TraceContext(trace_id, span_id, self._writer.is_sampled(trace_id, _name_of(event)))
 
     def _spans(
-        self, handling: Handling, disposition: Disposition, effects: Sequence[Effect], bill: Sequence[Settlement]
+        self,
+        handling: Handling,
+        contexts: Mapping[str, TraceContext],
+        disposition: Disposition,
+        effects: Sequence[Effect],
+        bill: Sequence[Settlement],
     ) -> Iterator[SpanRecord]:
         clock = handling.services.clock
         end = nanoseconds(clock.now())
         begin = end - int(max(0.0, clock.monotonic() - handling.begun) * 1e9)
-        present = self._context(handling, handling.delivery)
+        present = contexts[handling.event.id]
         for delivery in handling.deliveries:
-            context = self._context(handling, delivery)
+            context = contexts[delivery.event.id]
             if not context.is_sampled:
                 continue
             yield SpanRecord(
@@ -119,7 +135,7 @@ class TraceWriter:
         if len(handling.deliveries) > 1:
             attributes[names.BATCH_COUNT] = len(handling.deliveries)
         attributes |= _plan_of(handling)
-        if question := _question_of(handling, effects):
+        if question := _question_of(handling, event, effects):
             attributes[names.QUESTION] = question
         if fault := _fault_of(disposition):
             attributes[names.ERROR_TYPE] = fault
@@ -175,33 +191,44 @@ def _with_context(effect: Effect, contexts: Mapping[str, TraceContext], present:
             context = contexts.get(event.causation_id or "", present)
             return replace(effect, event=event.model_copy(update={"traceparent": str(context)}))
         case Expect(expectation):
-            return Expect(replace(expectation, traceparent=str(present)))
+            ask = expectation.ask and _with_held_context(expectation.ask, present)
+            return Expect(replace(expectation, traceparent=str(present), ask=ask))
         case _:
             return effect
+
+
+def _with_held_context(ask: Ask, present: TraceContext) -> Ask:
+    """Mark a held request: an approval publishes it as it is, and its handling is a new piece of the trace."""
+    held = ask.proposal
+    if held is None or held.request is None:
+        return ask
+    request = held.request.model_copy(update={"traceparent": str(present), TRACE_STATE: HELD})
+    return replace(ask, proposal=replace(held, request=request))
+
+
+def _was_held(event: EventEnvelope) -> bool:
+    return (event.model_extra or {}).get(TRACE_STATE) == HELD
 
 
 def _parent_of(handling: Handling, event: EventEnvelope) -> TraceContext | None:
     """Return the parent of a delivery's span. Only an event of a handling has one: a client's traceparent is a link, so
     that no client writes into the trace of another."""
-    if event.source in (CLIENT, SYSTEM) or event.causation_id is None or _met(handling, event):
+    if event.source in (CLIENT, SYSTEM) or event.causation_id is None or _was_held(event):
         return None
-    return read_traceparent(event.traceparent)
-
-
-def _met(handling: Handling, event: EventEnvelope) -> Expectation | None:
-    """Return the wait ended by this event. Replies and children end none: their handlings lead on here."""
-    met = handling.closed[0] if handling.closed and event.id == handling.event.id else None
-    is_led_here = met is not None and met.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)
-    return None if is_led_here and event.source not in (CLIENT, SYSTEM) else met
+    met = handling.met.get(event.id)
+    return read_traceparent(event.traceparent) if met is None or met.kind in _OF_AGENTS else None
 
 
 def _links(handling: Handling, event: EventEnvelope) -> list[tuple[TraceContext, str]]:
-    if met := _met(handling, event):
+    """Return the links of a delivery's span. The reply of an agent needs one only after a wait of this agent: without
+    it, the asking span is above in the same trace."""
+    parent, met = _parent_of(handling, event), handling.met.get(event.id)
+    if met is not None:
         asking = read_traceparent(met.traceparent)
-        return [(asking, "asked by")] if asking else []
-    if _parent_of(handling, event) is None and (given := read_traceparent(event.traceparent)):
-        return [(given, "sent by")]
-    return []
+        is_above = asking is not None and parent is not None and asking.trace_id == parent.trace_id
+        return [(asking, "asked by")] if asking and not is_above else []
+    given = read_traceparent(event.traceparent) if parent is None else None
+    return [(given, "asked by" if _was_held(event) else "sent by")] if given else []
 
 
 def _plan_of(handling: Handling) -> Attributes:
@@ -212,10 +239,11 @@ def _plan_of(handling: Handling) -> Attributes:
     return {name: one for name, one in found.items() if one}
 
 
-def _question_of(handling: Handling, effects: Sequence[Effect]) -> str | None:
+def _question_of(handling: Handling, event: EventEnvelope, effects: Sequence[Effect]) -> str | None:
     """Return the id of the question to people: the answered one, or the first asked one."""
-    if handling.closed and handling.closed[0].kind in FOR_PEOPLE:
-        return handling.closed[0].id
+    met = handling.met.get(event.id)
+    if met is not None and met.kind in FOR_PEOPLE:
+        return met.id
     asked = (one.expectation for one in effects if isinstance(one, Expect))
     return next((one.id for one in asked if one.kind in FOR_PEOPLE), None)
 

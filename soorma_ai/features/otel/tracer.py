@@ -1,6 +1,7 @@
 """Tracer of the program's SDK, with ids and times of ours."""
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -119,13 +120,22 @@ class SpanWriter:
         self._tracer = self._sampler = None
         if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
             return
-        tracer = provider.get_tracer(SCOPE, schema_url=CONVENTIONS)
+        # A provider has one tracer for all platforms of the process; ids and sampler are this writer's alone.
+        tracer = copy(provider.get_tracer(SCOPE, schema_url=CONVENTIONS))
         if isinstance(tracer, _SdkTracer):
             tracer.id_generator = self._ids
             self._tracer, self._sampler = tracer, tracer.sampler
+            tracer.sampler = _take_all()
             return
         cure = "set a TracerProvider of opentelemetry-sdk for traces"
         warn("no_traces", reason=f"a provider without an id generator: {type(provider).__qualname__}", then=cure)
+
+
+def _take_all() -> _Sampler:
+    """Return the sampler of our tracer: only sampled spans are written, and another question may get another answer."""
+    from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+
+    return ALWAYS_ON
 
 
 def _span_context(context: TraceContext) -> SpanContext:

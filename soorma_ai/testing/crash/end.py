@@ -3,13 +3,11 @@
 import json
 import re
 import sqlite3
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 from soorma_ai.kernel.domain.states import PROGRESS
-
-End = Counter[str]
+from soorma_ai.testing.crash.comparison import End
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32,64}\b")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
@@ -27,16 +25,16 @@ NOT_AT_REST = """
 
 
 def end_of(folder: Path) -> End:
-    found = End()
+    found: dict[str, list[str]] = {"plans": [], "dead letters": [], "events": []}
     for path in sorted(folder.glob("*.db")):
         with closing(sqlite3.connect(path)) as db:
-            found.update(f"plan of {agent}: {status}" for agent, status in db.execute(_PLANS))
-            found.update(without_ids(f"dead letter of {a}: {e}: {reason}") for a, e, reason in db.execute(_DEAD))
+            found["plans"] += [f"{status} by {agent}" for agent, status in db.execute(_PLANS)]
+            found["dead letters"] += [without_ids(f"{e} of {a}: {reason}") for a, e, reason in db.execute(_DEAD)]
             for (body,) in db.execute(_EVENTS):
                 event = json.loads(body)
                 if event["type"] != PROGRESS:
                     data = json.dumps(event.get("data"), sort_keys=True)
-                    found[without_ids(f"event {event['type']} of {event['source']}: {data}")] += 1
+                    found["events"].append(without_ids(f"{event['type']} of {event['source']}: {data}"))
     return found
 
 

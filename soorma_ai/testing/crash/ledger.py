@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from soorma_ai.kernel.runtime.handling.handling import current_handling
+from soorma_ai.testing.crash.comparison import EffectBook
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Entry:
     name: str
     key: str | None
     data: Mapping[str, Any]
-    handler: str
+    handler: str = field(compare=False)
 
     @property
     def text(self) -> str:
@@ -44,8 +45,15 @@ class Ledger:
     @property
     def effects(self) -> list[Entry]:
         """Return the effects: the first write of each key, and all writes without a key."""
-        keyed = dict[str, Entry]()
-        return [one for one in self.calls if one.key is None or keyed.setdefault(f"{one.name} {one.key}", one) is one]
+        return [*self.book.effects.values()]
+
+    @property
+    def book(self) -> EffectBook[Entry]:
+        """Return the writes by name and key."""
+        book = EffectBook[Entry]()
+        for one in self.calls:
+            book.book(None if one.key is None else f"{one.name} {one.key}", one)
+        return book
 
 
 def handler_in_hand() -> str:

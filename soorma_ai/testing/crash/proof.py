@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from soorma_ai.testing.crash.end import End, end_leases, end_of, without_ids
+from soorma_ai.testing.crash.comparison import EffectBook, End, compare_ends
+from soorma_ai.testing.crash.end import end_leases, end_of, without_ids
 from soorma_ai.testing.crash.ledger import Entry, Ledger, lines_of
 from soorma_ai.testing.crash.life import MADE_STORE, REPORT, Life, Order, make_store
 
@@ -142,13 +143,10 @@ class CrashTest:
 
     def _judge(self, calm: Undisturbed, order: Order, problem: str) -> Iterator[Fault]:
         at = _place_of(order, calm.commits)
-        yield from _effect_faults(calm, self._ledger.calls, at)
-        end = end_of(order.folder) + _counted(self._ledger.effects)
-        wanted_end = calm.end + _counted(calm.effects)
-        less, more = wanted_end - end, end - wanted_end - _counted(self._ledger.effects)
-        if not problem and not more and not less:
+        yield from _effect_faults(calm, self._ledger.book, at)
+        found = problem or "; ".join(_differences(calm, end_of(order.folder), self._ledger.effects))
+        if not found:
             return
-        found = problem or "; ".join([*(f"more: {one}" for one in more), *(f"missing: {one}" for one in less)][:4])
         memory = [(handler, place) for kind, handler, place in calm.evidence if kind == "memory"]
         if order.swaps:
             yield Fault("order", "", f"{at}: {found}", WANTED)
@@ -216,15 +214,19 @@ def _clock_faults(calm: Undisturbed) -> list[Fault]:
     return [Fault("clock", handler, f"a read of the wall clock in {place}", wanted) for handler, place in reads.items()]
 
 
-def _effect_faults(calm: Undisturbed, calls: list[Entry], at: str) -> Iterator[Fault]:
+def _differences(calm: Undisturbed, end: End, effects: list[Entry]) -> list[str]:
+    """Return lines about the end. Effects that are too many have faults of their own."""
+    found = [line for one in compare_ends(calm.end, end) for line in one.lines]
+    less = compare_ends({"effects": map(_text, calm.effects)}, {"effects": map(_text, effects)})
+    return [*found, *(one.missing_line for one in less if one.missing)]
+
+
+def _effect_faults(calm: Undisturbed, book: EffectBook[Entry], at: str) -> Iterator[Fault]:
     """Yield the handlers with more effects than in the undisturbed run, or with other data under a key."""
-    first = dict[str, Entry]()
-    for one in calls:
-        before = first.setdefault(f"{one.name} {one.key}", one)
-        if one.key is not None and before.data != one.data:
-            wanted = f"{before.text}, as at the first attempt under this key"
-            yield Fault("effect", one.handler, f"{one.text} under the same key, after {at}", wanted)
-    effects = [one for one in calls if one.key is None or first[f"{one.name} {one.key}"] is one]
+    for _, first, later in book.changed:
+        wanted = f"{first.text}, as at the first attempt under this key"
+        yield Fault("effect", later.handler, f"{later.text} under the same key, after {at}", wanted)
+    effects = [*book.effects.values()]
     found, wanted = _counted(effects), _counted(calm.effects)
     for text in found - wanted:
         handler = next(one.handler for one in effects if _text(one) == text)

@@ -8,7 +8,7 @@ from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.trials.cases.records import CaseKind, DecisionCase, Review
 from soorma_ai.features.trials.cases.rules import case_id_of, choices_of, find_decision, judgement_of, outline_entry
 from soorma_ai.features.trials.replay import PlanRows, Replay, steps_before
-from soorma_ai.kernel.domain.history import JournalEntry
+from soorma_ai.kernel.domain.history import JournalEntry, Verdict
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.stored_question import find_missing
@@ -41,6 +41,8 @@ async def make_case(
     plan = rows.plan
     if entry.is_refused and judgement.kind is CaseKind.RIGHT:
         raise LocalProtocolError(f"decision {number} was refused: give the wanted answer, or the number of another")
+    if entry.verdict is Verdict.LOOKED_UP:
+        raise LocalProtocolError(f"decision {number} is a lookup: give the number of a decision after it")
     stored = await read_question(replay.plans, plan, entry, rows.steps)
     if missing := find_missing(stored):
         raise LocalProtocolError(f"decision {number} cannot be a case: {missing[0]}")

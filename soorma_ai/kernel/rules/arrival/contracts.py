@@ -81,7 +81,9 @@ def find_changes(before: Registration, now: Registration) -> list[ContractChange
 
 
 def compare(role: EventRole, before: EventDefinition, now: EventDefinition) -> ContractChange:
-    """Compare two definitions of an event in this role."""
+    """Compare two definitions of an event in this role. A version stands for one content."""
+    if before.version == now.version:
+        return ContractChange(role, before, now)
     if role is EventRole.MAKES:
         data = find_gaps(_as_object(now.payload_schema), _as_object(before.payload_schema), promises=True)
         return ContractChange(role, before, now, withdrawn=tuple(data))

@@ -114,6 +114,7 @@ class Handling:
         self.trigger: Trigger | None = None
         self.decided: PlannerDecision | None = None  # by a model, for the author's handler
         self.closed: tuple[Expectation, EventEnvelope] | None = None
+        self.met: dict[str, Expectation] = {}  # by the delivered event, of all deliveries so far
         self.task: TaskRecord | None = None
         self.sub_tasks: SubTasks | None = None
 
@@ -136,7 +137,7 @@ class Handling:
         """Return the handling of the next delivery in line, on the result of this closed one."""
         assert self._closed_with is not None
         turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
-        turn.deliveries, turn.begun = (*self.deliveries, delivery), self.begun
+        turn.deliveries, turn.begun, turn.met = (*self.deliveries, delivery), self.begun, self.met
         turn._recorded = RecordedEffects((*self._recorded.all, *changes.values))
         if self._state is not None:
             turn._stored, turn._state = self._stored, fold(self.state, changes.values)

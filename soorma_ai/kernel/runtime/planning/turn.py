@@ -103,6 +103,8 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     if not handling.has_plan:
         handling.load(state)
     plan, met = handling.plan, state.met.get(event.id)
+    if met is not None:
+        handling.met[handling.event.id] = met
     facts = await _facts(handling, event, met)
     turn = take_turn(plan, facts, handling.moment())
     if facts.met and facts.met.kind is not ExpectationKind.JOIN and facts.met.branch_of is None:
