@@ -77,8 +77,10 @@ class LockWatch(threading.Thread):
 def measure(server: Server, command: Sequence[str], processes: int, plans: int) -> tuple[float, float, float]:
     """Return steps per second, CPU of the processes in ms per step, and the share of waits for locks."""
     given = [str(plans // processes), str(STEPS), str(IN_FLIGHT)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
-    running = [subprocess.Popen([*command, *given], **pipes) for _ in range(processes)]
+    running = [
+        subprocess.Popen([*command, *given], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        for _ in range(processes)
+    ]
     for one in running:
         assert one.stdout is not None
         while (line := one.stdout.readline()) != "ready\n":
