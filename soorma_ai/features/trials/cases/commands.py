@@ -16,12 +16,12 @@ from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, as_json, with_platform
 from soorma_ai.surfaces.store_access import open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
-from soorma_ai.surfaces.terminal.printing import BAD, DIM, GOOD, WAITING, Part, Printer, print_list
+from soorma_ai.surfaces.terminal.printing import BAD, GOOD, WAITING, Part, Printer, print_list
 from soorma_ai.surfaces.terminal.wording import short_id
 
 _STYLES = {CaseKind.RIGHT: GOOD, CaseKind.SHOULD: WAITING, CaseKind.WRONG: BAD}
 _WORDS = {CaseKind.RIGHT: "is right", CaseKind.SHOULD: "should be another", CaseKind.WRONG: "is wrong"}
-_TITLES = ("ID", "SET", "JUDGEMENT", "PLANNER", "DECISION", "NOTE")
+_TITLES = ("ID", "SET", "JUDGEMENT", "DECISION")
 # An import over HTTP goes in requests of so many cases.
 BATCH = 20
 
@@ -144,10 +144,11 @@ def _words_in(case: DecisionCase) -> tuple[str, ...]:
 
 
 def _row(case: DecisionCase) -> tuple[Part, ...]:
+    """Return the cells of a case; the last one has room for all of its decision."""
     judgement = (str(case.kind), _STYLES[case.kind])
-    decision = f"{short_id(case.plan.plan_id)} {case.number}"
-    planner, note = one_line(case.plan.agent), (one_line(case.note), DIM)
-    return short_id(case.case_id), one_line(case.name), judgement, planner, decision, note
+    about = f"{one_line(case.plan.agent)} {short_id(case.plan.plan_id)} {case.number}"
+    note = f": {one_line(case.note)}" if case.note else ""
+    return short_id(case.case_id), one_line(case.name), judgement, f"{about}{note}"
 
 
 def _read_object(path: Path) -> dict[str, Any]:
