@@ -82,6 +82,7 @@ def test_a_wider_schema_has_no_gap(before: dict[str, Any], now: dict[str, Any]) 
         (A_OR_B, {"oneOf": [*A_OR_B["oneOf"], form("kind")]}, "may fit more than one alternative"),
         (TREE, SLIM, "$.v: number is not allowed any more"),
         (form(a=TEXT), {**form(a=TEXT), "if": {"required": ["a"]}, "then": {"required": ["b"]}}, "$: if"),
+        ({**closed(a=TEXT), "patternProperties": {"^x": TEXT}}, closed(a=TEXT), "$.*: is not allowed any more"),
         (form(a=TEXT), {**form(a=TEXT), "propertyNames": {"maxLength": 3}}, "$: propertyNames"),
     ],
 )
