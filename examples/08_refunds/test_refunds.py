@@ -65,7 +65,7 @@ async def test_a_lead_is_reminded_and_when_the_deadline_passes_nothing_is_paid()
         await platform.start(make_planner(script), make_orders(), make_payments(paid), make_bell(rung))
         begun, plan = clock.now(), await platform.submit("refund.wanted", WISH)
         await plan.next_wait()
-        await let_time_pass(plan, clock)
+        await let_time_pass(clock, rung)
         assert (await plan.result(as_=Verdict)).status == "declined"
     assert (clock.now() - begun, len(rung), paid) == (DEADLINE, 1, {})
 

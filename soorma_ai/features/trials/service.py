@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from soorma_ai.errors import ConfigError
 from soorma_ai.features.trials.ports import TRIALS, TrialLedger
 from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times, TrialCall
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
@@ -36,7 +37,7 @@ class TrialCalls(OperatorCalls):
         plan = await own_plan(self.services, self.person, plan_id, TRY_PLAN)
         return await self._replay().try_plan(plan)
 
-    @CALLS("POST /plans/{plan_id}/trial", TRY_MODEL, "try_model", form="ModelTrialForm")
+    @CALLS("POST /plans/{plan_id}/trial", TRY_MODEL, "try_model", form="ModelTrialForm", raises=(ConfigError,))
     async def try_model(
         self, plan_id: Id, model: Name, *, times: Times = 1, max_usd: Dollars = None, patience: Patience = 20.0
     ) -> ModelTrial:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from soorma_ai.errors import NotFound
+from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.cases.records import MOST_CASES, CaseKind, CaseName, DecisionCase, ManyCases, Paths
 from soorma_ai.kernel.domain.calls import Act, CallTable
@@ -58,7 +58,7 @@ class CaseCalls(OperatorCalls):
             await change.store.part(CASES).keep_cases([made])
         return made
 
-    @CALLS("POST /cases/import", Act.MANAGE, "import_cases", key="added")
+    @CALLS("POST /cases/import", Act.MANAGE, "import_cases", key="added", raises=(ConfigError,))
     async def import_cases(self, cases: ManyCases) -> int:
         """Keep exported `cases`, in place of those with the same id. Return the number of new ones."""
         must_be_outside()
