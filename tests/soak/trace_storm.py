@@ -16,7 +16,8 @@ import sqlite3
 import sys
 import tempfile
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,11 +54,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Rows:
-    """The store at the end: committed handlings by span id, with their events; plans; and closed questions, each with
-    the event of its end."""
+    """The store at the end: committed handlings by span id, with their events; those of each plan; and closed
+    questions, each with the event of its end."""
 
     committed: dict[int, str]
-    plans: tuple[str, ...]
+    plans: Mapping[str, set[int]]
     questions: dict[str, str]
 
 
@@ -139,11 +140,15 @@ def _spans_of(file: Path) -> list[Span]:
 def read_rows(store: Path) -> Rows:
     with closing(sqlite3.connect(store)) as db:
         done = db.execute(
-            "SELECT e.id, i.agent, i.redriven, i.fence FROM inbox i JOIN event e ON e.seq = i.event_seq"
+            "SELECT i.owner, e.id, i.agent, i.redriven, i.fence FROM inbox i JOIN event e ON e.seq = i.event_seq"
             " WHERE i.state = 'done' OR i.state = 'dead'"
         )
-        committed = {derived_span_id(event, agent, str(r), str(fence)): event for event, agent, r, fence in done}
-        plans = tuple(row[0] for row in db.execute("SELECT plan_id FROM plan"))
+        committed, of_owner = dict[int, str](), defaultdict[str, set[int]](set)
+        for owner, event, agent, redriven, fence in done:
+            span_id = derived_span_id(event, agent, str(redriven), str(fence))
+            committed[span_id] = event
+            of_owner[owner].add(span_id)
+        plans = {plan_id: of_owner[plan_id] for (plan_id,) in db.execute("SELECT plan_id FROM plan")}
         asked = "SELECT id, met_by FROM expectation WHERE kind IN ('gate', 'wait') AND status = 'met'"
         return Rows(committed, plans, dict(db.execute(asked)))
 
@@ -167,7 +172,7 @@ def judge(found: Judgement, spans: list[Span], rows: Rows, last: list[Span]) -> 
     of_last = {span.event_id for span in last}
     found.must(not of_last & set(lost.values()), "a span of the last life is lost")
     _judge_questions(found, spans, rows, known | set(lost), set(lost.values()))
-    _judge_plans(found, spans, rows)
+    _judge_plans(found, spans, rows, set(lost))
 
 
 def _is_done(span: Span) -> bool:
@@ -195,11 +200,14 @@ def _judge_questions(found: Judgement, spans: list[Span], rows: Rows, handled: s
         found.must(len(over) == 1 and over[0][1] in handled, f"no link leads over the wait {question}")
 
 
-def _judge_plans(found: Judgement, spans: list[Span], rows: Rows) -> None:
-    """Each plan is found by one attribute; its summary is missing only after a kill."""
+def _judge_plans(found: Judgement, spans: list[Span], rows: Rows, lost: set[int]) -> None:
+    """Each plan is found by one attribute, unless all its handlings are lost; its summary is missing only after a
+    kill."""
     of_plans = Counter(span.attributes.get(names.PLAN) for span in spans)
     ended = {span.attributes[names.PLAN] for span in spans if span.name.startswith(names.INVOKE_AGENT)}
-    found.must(all(of_plans[plan] for plan in rows.plans), "a plan is not found by its attribute")
+    for plan, handlings in rows.plans.items():
+        is_lost = bool(handlings) and handlings <= lost
+        found.must(of_plans[plan] > 0 or is_lost, "a plan is not found by its attribute")
     found.must(of_plans[None] == 0, f"{of_plans[None]} spans have no plan")
     missing = len(set(rows.plans) - ended)
     found.must(missing <= found.lost + found.kills.total(), f"{missing} plans have no summary")
