@@ -235,3 +235,35 @@ async def test_runs_at_once_are_one_plan(platform: Platform) -> None:
     both = await asyncio.gather(*(run(served, "maria", GOAL, given) for _ in range(4)))
     assert all(one == both[0] for one in both)
     assert len(await platform.as_user(tenant_id="shop", user_id="maria").plans()) == 1
+
+
+async def test_the_same_run_id_in_another_thread_is_another_plan(platform: Platform) -> None:
+    served = await serve(platform, *shop(approval=ANYBODY))
+    given = run_input(run_id="r1", data={"order_id": "A1"})
+    first, other = [await run(served, "maria", GOAL, {**given, "threadId": name}) for name in ("t1", "t2")]
+    assert first[0].metadata != other[0].metadata
+
+
+async def test_no_answer_counts_beside_an_unreadable_one(platform: Platform) -> None:
+    together = publish_all(CHARGE, publish("payment.charge.requested", amount=3))
+    served = await serve(platform, *shop(together, DONE, approval=ANYBODY))
+    asked = [one.id for one in interrupts_in(await run(served, "maria", GOAL, run_input(data={"order_id": "A1"})))]
+    for wrong in (
+        [resumed(asked[0], True), resumed(asked[1], [1])],
+        [resumed(asked[0], True), resumed(asked[0], False)],
+    ):
+        assert (await post(served, "maria", GOAL, run_input(resume=wrong))).status_code == 422
+    assert len(await platform.as_user(tenant_id="shop", user_id="maria").waits()) == 2
+    told = await run(served, "maria", GOAL, run_input(resume=[resumed(one, True) for one in asked]))
+    assert told[-1].outcome.type == "success"
+
+
+async def test_no_is_no_answer_to_a_question_without_a_rejection(platform: Platform) -> None:
+    shapeless = EventDefinition(event_name="colour.chosen", payload_schema={"type": "object"})
+    script = [wait("colour.chosen", "which colour?"), DONE]
+    served = await serve(platform, *shop(*script, external_events=[shapeless]))
+    [asked] = interrupts_in(await run(served, "maria", GOAL, run_input(data={"order_id": "A1"})))
+    await post(served, "maria", GOAL, run_input(resume=[resumed(asked.id, False)]))
+    found = await platform.services.store.plans.expectation(asked.id)
+    assert found is not None
+    assert found.answer is None or found.answer.decision == "reject"

@@ -76,6 +76,8 @@ def answer_of(wait: Wait, entry: ResumeEntry) -> GivenAnswer:
             raise LocalProtocolError(f"the question {clip(entry.interrupt_id, 80)} cannot be rejected: answer it")
         return GivenAnswer(say_approved(AnswerDecision.REJECT, {}, wait.response_schema), AnswerDecision.REJECT, said)
     payload = _payload(cast("Json", entry.payload), wait.response_schema)
+    if decision is None and isinstance(entry.payload, bool):
+        decision = AnswerDecision.APPROVE if entry.payload else AnswerDecision.REJECT
     return GivenAnswer(payload, decision if isinstance(decision, str) else None, said)
 
 

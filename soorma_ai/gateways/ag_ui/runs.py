@@ -1,17 +1,17 @@
 """Runs: a plan from its goal, or from answers to its questions, up to its end or to the next questions."""
 
-from collections.abc import AsyncGenerator, Sequence
-from datetime import datetime
+from collections.abc import AsyncGenerator, Sequence, Set
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, ResumeEntry
 from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import Held, IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.gateways.ag_ui.events import end_of, events_of, interrupted, run_error
-from soorma_ai.gateways.ag_ui.inputs import RunInput, answer_of
+from soorma_ai.gateways.ag_ui.inputs import GivenAnswer, RunInput, answer_of
 from soorma_ai.gateways.goals import payload_of, rejection_of, request_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
+from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.domain.registry import ANY_OBJECT
@@ -31,14 +31,14 @@ _CURE = "give the fields of the goal in `forwardedProps`"
 
 
 class Run(Struct, frozen=True):
-    """Part of a plan's story, behind `since`; None from the beginning on."""
+    """Part of a plan's story, behind the step of the number `since`; -1: from the beginning on."""
 
     thread_id: str
     run_id: str
     goal_id: str
     plan_id: str
     root_plan_id: str
-    since: datetime | None = None
+    since: int = -1
 
 
 class Situation(Struct, frozen=True):
@@ -54,8 +54,9 @@ async def begin(client: Client, goal: str, given: RunInput) -> Run:
     known = await client.services.store.registry.all_events(client.person.tenant_id)
     schemas = {one.definition.event_name: one.definition.payload_schema for one in known}
     payload = payload_of(given.words, given.data, schemas.get(goal, ANY_OBJECT), _CURE)
+    key = derived_id("ag-ui run", given.thread_id, given.run_id)
     try:
-        plan = await client.submit(goal, payload, session_id=given.thread_id, idempotency_key=given.run_id)
+        plan = await client.submit(goal, payload, session_id=given.thread_id, idempotency_key=key)
     except Held as held:
         gate = await client.services.store.plans.expectation(gate_id(held.request_id))
         sent = request_of(gate)
@@ -78,24 +79,25 @@ async def resume(client: Client, goal: str, given: RunInput) -> Run:
     runs = {run.plan_id: run for run, _ in questions}
     if len(runs) > 1:
         raise LocalProtocolError("resume: the questions are of several plans; answer those of one plan in one run")
-    for entry, (_, asked) in zip(given.resumed, questions, strict=True):
-        wait = Wait.of(asked)
-        assert wait is not None, f"{asked.id} is asked of people"
-        said = answer_of(wait, entry)
-        person, answer_key = client.person, (given.thread_id, given.run_id, asked.id)
+    if len({asked.id for _, asked in questions}) < len(questions):
+        raise LocalProtocolError("resume: a question is answered twice; give one answer to each")
+    # All of them are read before the first one counts.
+    answers = [(asked, _read_answer(asked, entry)) for entry, (_, asked) in zip(given.resumed, questions, strict=True)]
+    for asked, said in answers:
+        person = client.person
         outcome = await client.answer(
             asked.id,
             said.payload,
             decision=said.decision,
             note=said.note,
-            answer_id=derived_id("ag-ui answer", person.tenant_id, person.user_id, *answer_key),
+            answer_id=derived_id("ag-ui answer", person.tenant_id, person.user_id, given.thread_id, asked.id),
         )
         if outcome == INVALID:
             raise LocalProtocolError(f"the answer to {asked.id} does not count: {outcome.detail}")
         if outcome != ACCEPTED:
             raise IllegalTransition(f"the answer to {asked.id} came {outcome}: {outcome.detail}")
     (run,) = runs.values()
-    since = min(asked.opened_at for _, asked in questions)
+    since = await _place_of(client, run.plan_id, {asked.id for asked, _ in answers})
     return Run(given.thread_id, given.run_id, run.goal_id, run.plan_id, run.root_plan_id, since)
 
 
@@ -104,7 +106,7 @@ async def follow(
 ) -> AsyncGenerator[tuple[int | None, BaseEvent] | None]:
     """Yield the events of a run behind the step of this number, the last one of each step with its number; None every
     few seconds without any."""
-    services, first = client.services, after + 1
+    services, first = client.services, max(after, run.since) + 1
     with visit.follow(run.root_plan_id) as woken:
         while True:
             services.signals.check()
@@ -112,8 +114,6 @@ async def follow(
             now = await _look(client, run)
             for step in await services.store.plans.steps(run.plan_id, first):
                 first = step.ordinal + 1
-                if run.since is not None and step.at <= run.since:
-                    continue
                 told = events_of(step)
                 for event in told:
                     yield step.ordinal if event is told[-1] else None, event
@@ -124,6 +124,22 @@ async def follow(
                 return
             await until(woken, services.clock, LOOK_AT_GOAL_SECONDS if now.plan is None else LOOK_AGAIN_SECONDS)
             yield None
+
+
+def _read_answer(asked: Expectation, entry: ResumeEntry) -> GivenAnswer:
+    wait = Wait.of(asked)
+    assert wait is not None, f"{asked.id} is asked of people"
+    return answer_of(wait, entry)
+
+
+async def _place_of(client: Client, plan_id: str, asked: Set[str]) -> int:
+    """Return the number of the first step that asked one of these questions; -1 where a child or a worker asked one:
+    then all steps are told again."""
+    steps = await client.services.store.plans.steps(plan_id)
+    places = {
+        step.expectation_id: step.ordinal for step in reversed(steps) if step.kind in (StepKind.ASKED, StepKind.HELD)
+    }
+    return min((places.get(one, -1) for one in asked), default=-1)
 
 
 async def _look(client: Client, run: Run) -> Situation:
@@ -155,7 +171,7 @@ async def _question(client: Client, goal: str, thread_id: str, wait_id: str) -> 
     """Return a question of this thread, with the run of its plan. Raise NotFound for any other."""
     store, missing = client.services.store, f"no question {clip(wait_id, 80)} in this thread"
     asked = await own_question(store, client.person, wait_id, client.services.clock.now())
-    sent = request_of(asked) if asked.plan_id is None else None
+    sent = request_of(asked) if asked.root_plan_id is None else None
     if sent is not None and sent.target is not None:
         plan_id = plan_id_of(sent.id, sent.target)
         if (sent.type, sent.session_id, sent.user_id) != (goal, thread_id, client.person.user_id):
