@@ -1,4 +1,4 @@
-"""Transactions that keep others waiting: those that hold a mark in the log, or the common lock of all writers."""
+"""Transactions with a mark in the log, or the common lock of all writers: others wait for them."""
 
 import psycopg
 from msgspec import Struct

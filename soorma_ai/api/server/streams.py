@@ -19,6 +19,11 @@ HEARTBEAT_SECONDS = 15.0
 STALLED_SECONDS = 60.0
 CHECKED_EVERY = 30.0
 BEAT = b":\n\n"
+STREAM_HEADERS = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
 # Each may be long, and is held while a slow reader takes it.
 _PAGE = 4
 
@@ -124,12 +129,7 @@ class EventStream:
             self._on_end()
 
     async def _answer(self, receive: Receive, send: Send) -> None:
-        headers = [
-            (b"content-type", b"text/event-stream"),
-            (b"cache-control", b"no-store"),
-            (b"x-accel-buffering", b"no"),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
         sending = asyncio.ensure_future(self._send(send))
         leaving = asyncio.ensure_future(_left(receive))
         try:

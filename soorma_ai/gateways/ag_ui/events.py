@@ -1,6 +1,6 @@
 """Steps, questions and ends of plans as events of the protocol.
 
-Each step of a plan is whole in itself: what it opens it closes. So a stream may go on behind any of them.
+Each step of a plan closes each event that it opens. So a stream may go on behind any of them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ _IN_FLIGHT = "in flight"
 _OK = "ok"
 
 
-def run_started(thread_id: str, run_id: str, plan_id: str) -> BaseEvent:
+def run_start(thread_id: str, run_id: str, plan_id: str) -> BaseEvent:
     return RunStartedEvent(
         thread_id=thread_id, run_id=run_id, protocol_version=PROTOCOL_VERSION, metadata={"plan_id": plan_id}
     )
@@ -81,7 +81,7 @@ def run_error(message: str, code: str) -> BaseEvent:
     return RunErrorEvent(message=message, code=code)
 
 
-def interrupted(thread_id: str, run_id: str, asked: Iterable[Wait]) -> BaseEvent:
+def run_interrupt(thread_id: str, run_id: str, asked: Iterable[Wait]) -> BaseEvent:
     """Return the end of a run that waits for these questions."""
     outcome = RunFinishedInterruptOutcome(interrupts=[_interrupt_of(wait) for wait in asked])
     return RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=outcome)

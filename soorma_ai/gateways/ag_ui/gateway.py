@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from http import HTTPStatus
-from secrets import token_hex
 
 from ag_ui.core import BaseEvent
 from typing_extensions import Unpack
@@ -12,18 +11,16 @@ from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
 from soorma_ai.api.server.problems import problem, problem_of, report_error, response_of
+from soorma_ai.api.server.streams import BEAT, STREAM_HEADERS
 from soorma_ai.errors import NotFound, SoormaError, TransientError
-from soorma_ai.gateways.ag_ui.events import run_error, run_started
+from soorma_ai.gateways.ag_ui.events import run_error, run_start
 from soorma_ai.gateways.ag_ui.inputs import read_input
 from soorma_ai.gateways.ag_ui.runs import Run, begin, follow, resume
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.values import clip, message_of
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.handling.logs import warn
 
 PATH = "/v1/ag-ui/{goal}"
-_BEAT = b":\n\n"
-_HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 _LONGEST_PLACE = 18
 
 
@@ -71,7 +68,7 @@ class AgUiGateway(Agent):
         except SoormaError as error:
             await response_of(problem_of(error) or report_error(error, PATH))(scope, receive, send)
             return
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
         async with aclosing(_chunks(visit, client, run, _last_step(scope))) as chunks:
             async for chunk in chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -86,17 +83,16 @@ class AgUiGateway(Agent):
 
 async def _chunks(visit: Visit, client: Client, run: Run, after: int) -> AsyncGenerator[bytes]:
     """Yield a run as server-sent events. Each step's number is the id of its last event."""
-    yield _chunk(run_started(run.thread_id, run.run_id, run.plan_id))
+    yield _chunk(run_start(run.thread_id, run.run_id, run.plan_id))
     try:
-        async with aclosing(follow(visit, client, run, after)) as told:
-            async for one in told:
-                yield _BEAT if one is None else _chunk(one[1], one[0])
+        async with aclosing(follow(visit, client, run, after)) as events:
+            async for one in events:
+                yield BEAT if one is None else _chunk(one[1], one[0])
     except TransientError as error:
         yield _chunk(run_error(f"{message_of(error)}; run it again later", error.code))
     except Exception as error:
-        error_id = token_hex(8)
-        warn("ag_ui_run_broke", bug=error, error_id=error_id)
-        yield _chunk(run_error(f"error {error_id}; the log of the server says more", "internal"))
+        told = report_error(error, PATH)
+        yield _chunk(run_error(told.detail, told.code))
 
 
 def _chunk(event: BaseEvent, number: int | None = None) -> bytes:
@@ -105,7 +101,7 @@ def _chunk(event: BaseEvent, number: int | None = None) -> bytes:
 
 
 def _last_step(scope: Scope) -> int:
-    """Return the number of the last step that the caller has. Raise nothing: without one, it gets all of them."""
+    """Return the number of the last step that the caller has; -1 without a readable one."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     said = next((value for name, value in headers if name == b"last-event-id"), b"").decode("latin-1")
     return int(said) if said.isascii() and said.isdigit() and len(said) <= _LONGEST_PLACE else -1

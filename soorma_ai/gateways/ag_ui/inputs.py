@@ -1,6 +1,6 @@
 """Input of a run: the last words of a person, and answers to questions.
 
-A client sends its history, tools and state with each run. They are left out: what has happened is read in the store.
+A client sends its history, tools and state with each run. They are left out: the past is read in the store.
 """
 
 from typing import cast
@@ -23,7 +23,7 @@ _CURE = "give the answer as an object in `payload`"
 
 
 class RunInput(Struct, frozen=True):
-    """What a run is about: `words` and `data` are the goal; `resumed` are answers to questions, in its place."""
+    """Goal of a run, as `words` and `data`; or answers to questions, `resumed`, in its place."""
 
     thread_id: str
     run_id: str
@@ -69,28 +69,27 @@ def answer_of(wait: Wait, entry: ResumeEntry) -> GivenAnswer:
     question has no place for.
     """
     about = entry.metadata or {}
-    note, decision = about.get(NOTE), about.get(DECISION)
-    said = note if isinstance(note, str) else ""
+    note, decision = about.get(NOTE), _decision_of(entry, about.get(DECISION))
+    if decision == AnswerDecision.REJECT and decision not in wait.allowed_decisions:
+        raise LocalProtocolError(f"the question {clip(entry.interrupt_id, 80)} cannot be rejected: answer it")
+    given = cast("Json", entry.payload)
+    if isinstance(given, str):
+        payload = payload_of(given, {}, wait.response_schema, _CURE)
+    else:
+        payload = {} if given is None or isinstance(given, bool) else json_object("payload", given)
+    payload = say_approved(decision, payload, wait.response_schema)
+    return GivenAnswer(payload, decision, note if isinstance(note, str) else "")
+
+
+def _decision_of(entry: ResumeEntry, named: object) -> str | None:
+    """Return the decision of an entry, None where its payload decides: the one that it names, or a yes or no alone."""
     if entry.status == "cancelled":
-        if AnswerDecision.REJECT not in wait.allowed_decisions:
-            raise LocalProtocolError(f"the question {clip(entry.interrupt_id, 80)} cannot be rejected: answer it")
-        return GivenAnswer(say_approved(AnswerDecision.REJECT, {}, wait.response_schema), AnswerDecision.REJECT, said)
-    payload = _payload(cast("Json", entry.payload), wait.response_schema)
-    if decision is None and isinstance(entry.payload, bool):
-        decision = AnswerDecision.APPROVE if entry.payload else AnswerDecision.REJECT
-    return GivenAnswer(payload, decision if isinstance(decision, str) else None, said)
-
-
-def _payload(given: Json, schema: JsonObject) -> JsonObject:
-    match given:
-        case bool():
-            return say_approved(AnswerDecision.APPROVE if given else AnswerDecision.REJECT, {}, schema)
-        case str():
-            return payload_of(given, {}, schema, _CURE)
-        case None:
-            return {}
-        case _:
-            return json_object("payload", given)
+        return AnswerDecision.REJECT
+    if named is not None and not isinstance(named, str):
+        raise LocalProtocolError(f"metadata.{DECISION}: give one of {', '.join(AnswerDecision)}")
+    if named is None and isinstance(entry.payload, bool):
+        return AnswerDecision.APPROVE if entry.payload else AnswerDecision.REJECT
+    return named
 
 
 def _words_of(given: RunAgentInput) -> str:

@@ -7,18 +7,18 @@ from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import Held, IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.gateways.ag_ui.events import end_of, events_of, interrupted, run_error
+from soorma_ai.gateways.ag_ui.events import end_of, events_of, run_error, run_interrupt
 from soorma_ai.gateways.ag_ui.inputs import GivenAnswer, RunInput, answer_of
 from soorma_ai.gateways.goals import payload_of, rejection_of, request_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
-from soorma_ai.kernel.domain.registry import ANY_OBJECT
 from soorma_ai.kernel.domain.values import clip, derived_id
 from soorma_ai.kernel.rules.waits.answers import may_answer
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.intake import goal_taken
 from soorma_ai.kernel.runtime.client.people import own_question
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import own_plan
@@ -51,9 +51,8 @@ class Situation(Struct, frozen=True):
 
 async def begin(client: Client, goal: str, given: RunInput) -> Run:
     """Submit the goal of a run; the same run again is the same plan. Raise as `submit` does."""
-    known = await client.services.store.registry.all_events(client.person.tenant_id)
-    schemas = {one.definition.event_name: one.definition.payload_schema for one in known}
-    payload = payload_of(given.words, given.data, schemas.get(goal, ANY_OBJECT), _CURE)
+    taken = await goal_taken(client.services.store.registry, client.person.tenant_id, goal, None)
+    payload = payload_of(given.words, given.data, taken.definition.payload_schema, _CURE)
     key = derived_id("ag-ui run", given.thread_id, given.run_id)
     try:
         plan = await client.submit(goal, payload, session_id=given.thread_id, idempotency_key=key)
@@ -164,7 +163,7 @@ def _end(client: Client, run: Run, now: Situation) -> list[BaseEvent]:
         return end_of(now.plan, run.thread_id, run.run_id)
     at = client.services.clock.now()
     asked = [wait for one in now.asked if may_answer(one, client.person, at) and (wait := Wait.of(one))]
-    return [interrupted(run.thread_id, run.run_id, asked)] if asked else []
+    return [run_interrupt(run.thread_id, run.run_id, asked)] if asked else []
 
 
 async def _question(client: Client, goal: str, thread_id: str, wait_id: str) -> tuple[Run, Expectation]:
@@ -177,7 +176,10 @@ async def _question(client: Client, goal: str, thread_id: str, wait_id: str) -> 
         if (sent.type, sent.session_id, sent.user_id) != (goal, thread_id, client.person.user_id):
             raise NotFound(missing)
         return Run(thread_id, "", sent.id, plan_id, plan_id), asked
-    plan = await own_plan(client.services, client.person, asked.root_plan_id or "")
+    try:
+        plan = await own_plan(client.services, client.person, asked.root_plan_id or "")
+    except NotFound as error:
+        raise NotFound(missing) from error
     if (plan.goal_event, plan.lineage.session_id) != (goal, thread_id):
         raise NotFound(missing)
     return Run(thread_id, "", plan.goal_id, plan.plan_id, plan.root_plan_id), asked
