@@ -1,10 +1,15 @@
-"""Goals from other protocols: the payload of a person's words, and a refusal before the plan began."""
+"""Goals from other protocols: the payload of a person's words, and the state of a goal before and after its begin."""
+
+from msgspec import Struct
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
+from soorma_ai.kernel.runtime.client.client import Client
 
 WORDS = "text"
 
@@ -22,6 +27,38 @@ def payload_of(words: str, data: JsonObject, schema: JsonObject, cure: str) -> J
             return data
         raise LocalProtocolError(f"text alone is not enough here: {cure}")
     return {field: words, **data}
+
+
+class GoalState(Struct, frozen=True):
+    """State of a goal: its plan, or a pending one in its place; the open questions; and the reason of a refusal."""
+
+    plan: PlanRecord
+    asked: tuple[Expectation, ...] = ()
+    rejected: str | None = None
+
+    @property
+    def waits(self) -> tuple[Wait, ...]:
+        return tuple(wait for one in self.asked if (wait := Wait.of(one)))
+
+
+async def state_of_plan(client: Client, plan: PlanRecord) -> GoalState:
+    """Return the state of a plan that began: a root has the questions of its tree, a child its own."""
+    if plan.status.is_final:
+        return GoalState(plan)
+    is_root = plan.plan_id == plan.root_plan_id
+    found = await client.services.store.plans.open_in_tree(plan.root_plan_id)
+    return GoalState(plan, tuple(one for one in found if is_root or one.plan_id == plan.plan_id))
+
+
+async def state_of_held(client: Client, sent: EventEnvelope, planner: str, gate: Expectation) -> GoalState:
+    """Return the state of a goal with an approval by people."""
+    begun = await client.services.store.plans.plan(plan_id_of(sent.id, planner))
+    if begun is not None:
+        return await state_of_plan(client, begun)
+    plan = before_it_began(sent, planner)
+    if gate.status is ExpectationStatus.OPEN:
+        return GoalState(plan, (gate,))
+    return GoalState(plan, rejected=rejection_of(gate))
 
 
 def request_of(gate: Expectation | None) -> EventEnvelope | None:

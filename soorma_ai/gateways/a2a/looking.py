@@ -11,13 +11,12 @@ from soorma_ai.context_parts.progress import ActionStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking.progress import action
 from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest
-from soorma_ai.gateways.goals import rejection_of, request_of
+from soorma_ai.gateways.goals import GoalState, rejection_of, request_of, state_of_held, state_of_plan
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
-from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.rules.authority import check
-from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import REQUESTS, Client
 from soorma_ai.kernel.runtime.handling.process.signals import until
@@ -78,11 +77,11 @@ async def turn_of(
 
 
 async def _plan_task_state(client: Client, plan: PlanRecord, task_id: str) -> PlanTaskState:
-    if plan.status.is_final:
-        return PlanTaskState(task_id, plan)
-    is_root = plan.plan_id == plan.root_plan_id
-    found = await client.services.store.plans.open_in_tree(plan.root_plan_id)
-    return PlanTaskState(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
+    return _task_state(await state_of_plan(client, plan), task_id)
+
+
+def _task_state(state: GoalState, task_id: str) -> PlanTaskState:
+    return PlanTaskState(task_id, state.plan, state.waits, state.rejected)
 
 
 async def _find_sent(client: Client, sent_id: str) -> PlanTaskState:
@@ -97,13 +96,7 @@ async def _find_sent(client: Client, sent_id: str) -> PlanTaskState:
         raise NotFound(missing)
     if sent.target is None or gate is None:
         return await _request_task_state(client, sent, reply, gate)
-    begun = await plans.plan(plan_id_of(sent.id, sent.target))
-    if begun is not None:
-        return await _plan_task_state(client, begun, sent_id)
-    plan = before_it_began(sent, sent.target)
-    if gate.status is ExpectationStatus.OPEN:
-        return PlanTaskState(sent_id, plan, _questions([gate]))
-    return PlanTaskState(sent_id, plan, rejected=rejection_of(gate))
+    return _task_state(await state_of_held(client, sent, sent.target, gate), sent_id)
 
 
 async def _request_task_state(

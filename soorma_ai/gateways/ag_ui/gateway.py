@@ -90,6 +90,8 @@ async def _chunks(visit: Visit, client: Client, run: Run, after: int) -> AsyncGe
                 yield BEAT if one is None else _chunk(one[1], one[0])
     except TransientError as error:
         yield _chunk(run_error(f"{message_of(error)}; run it again later", error.code))
+    except NotFound as error:
+        yield _chunk(run_error(message_of(error), error.code))
     except Exception as error:
         told = report_error(error, PATH)
         yield _chunk(run_error(told.detail, told.code))

@@ -1,6 +1,6 @@
 """Runs: a plan from its goal, or from answers to its questions, up to its end or to the next questions."""
 
-from collections.abc import AsyncGenerator, Sequence, Set
+from collections.abc import AsyncGenerator, Set
 
 from ag_ui.core import BaseEvent, ResumeEntry
 from msgspec import Struct
@@ -9,13 +9,13 @@ from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import Held, IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.gateways.ag_ui.events import end_of, events_of, run_error, run_interrupt
 from soorma_ai.gateways.ag_ui.inputs import GivenAnswer, RunInput, answer_of
-from soorma_ai.gateways.goals import payload_of, rejection_of, request_of
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
+from soorma_ai.gateways.goals import GoalState, payload_of, request_of, state_of_held, state_of_plan
+from soorma_ai.kernel.domain.expectations import Expectation, Wait
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
-from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.domain.plans import plan_id_of
 from soorma_ai.kernel.domain.values import clip, derived_id
-from soorma_ai.kernel.rules.waits.answers import may_answer
+from soorma_ai.kernel.rules.authority import can_answer
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.intake import goal_taken
@@ -39,14 +39,6 @@ class Run(Struct, frozen=True):
     plan_id: str
     root_plan_id: str
     since: int = -1
-
-
-class Situation(Struct, frozen=True):
-    """Plan with the open questions of its tree; None before it began. `rejected` is the reason of its refusal."""
-
-    plan: PlanRecord | None
-    asked: Sequence[Expectation] = ()
-    rejected: str | None = None
 
 
 async def begin(client: Client, goal: str, given: RunInput) -> Run:
@@ -116,12 +108,16 @@ async def follow(
                 told = events_of(step)
                 for event in told:
                     yield step.ordinal if event is told[-1] else None, event
-            ends = _end(client, run, now)
+            ends = _end(client, run, now) if now is not None else []
             for event in ends:
                 yield None, event
             if ends:
                 return
-            await until(woken, services.clock, LOOK_AT_GOAL_SECONDS if now.plan is None else LOOK_AGAIN_SECONDS)
+            await until(
+                woken,
+                services.clock,
+                LOOK_AT_GOAL_SECONDS if now is None or not now.plan.version else LOOK_AGAIN_SECONDS,
+            )
             yield None
 
 
@@ -141,28 +137,29 @@ async def _place_of(client: Client, plan_id: str, asked: Set[str]) -> int:
     return min((places.get(one, -1) for one in asked), default=-1)
 
 
-async def _look(client: Client, run: Run) -> Situation:
-    plans = client.services.store.plans
-    plan = await plans.plan(run.plan_id)
+async def _look(client: Client, run: Run) -> GoalState | None:
+    """Return the state of a run's goal; None before its begin. Raise NotFound for a removed plan."""
+    store = client.services.store
+    plan = await store.plans.plan(run.plan_id)
     if plan is not None:
-        return Situation(plan, () if plan.status.is_final else await plans.open_in_tree(plan.root_plan_id))
-    gate = await plans.expectation(gate_id(run.goal_id))
-    if gate is None:
-        is_gone = await client.services.store.events.event(run.goal_id) is None
-        return Situation(None, rejected="the plan is gone: it was removed" if is_gone else None)
-    if gate.status is ExpectationStatus.OPEN:
-        return Situation(None, (gate,))
-    return Situation(None, rejected=rejection_of(gate))
+        return await state_of_plan(client, plan)
+    gate = await store.plans.expectation(gate_id(run.goal_id))
+    sent = request_of(gate)
+    if gate is not None and sent is not None and sent.target is not None:
+        return await state_of_held(client, sent, sent.target, gate)
+    if await store.events.event(run.goal_id) is None:
+        raise NotFound("the plan is gone: it was removed")
+    return None
 
 
-def _end(client: Client, run: Run, now: Situation) -> list[BaseEvent]:
+def _end(client: Client, run: Run, now: GoalState) -> list[BaseEvent]:
     """Return the last events of a run, empty while it goes on: while others have to answer, it goes on."""
     if now.rejected is not None:
         return [run_error(now.rejected, "rejected")]
-    if now.plan is not None and now.plan.status.is_final:
+    if now.plan.status.is_final:
         return end_of(now.plan, run.thread_id, run.run_id)
     at = client.services.clock.now()
-    asked = [wait for one in now.asked if may_answer(one, client.person, at) and (wait := Wait.of(one))]
+    asked = [wait for one in now.asked if can_answer(client.person, one, at) and (wait := Wait.of(one))]
     return [run_interrupt(run.thread_id, run.run_id, asked)] if asked else []
 
 

@@ -7,11 +7,10 @@ from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import NotFound
-from soorma_ai.gateways.goals import rejection_of, request_of
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.gateways.goals import GoalState, request_of, state_of_held, state_of_plan
+from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.rules.authority import check
-from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import REQUESTS, Client
 from soorma_ai.kernel.runtime.handling.process.signals import until
@@ -59,7 +58,7 @@ async def find(client: Client, task_id: str) -> Standing:
         plan = await own_plan(client.services, client.person, task_id)
     except NotFound:
         return await _find_held(client, task_id)
-    return await _of_plan(client, plan, task_id)
+    return _standing(await state_of_plan(client, plan), task_id)
 
 
 async def turn_of(visit: Visit, client: Client, task_id: str, seconds: float) -> Standing:
@@ -80,14 +79,6 @@ def _changes(visit: Visit, standing: Standing) -> "AbstractContextManager[asynci
     return visit.follow(standing.plan.root_plan_id)
 
 
-async def _of_plan(client: Client, plan: PlanRecord, task_id: str) -> Standing:
-    if plan.status.is_final:
-        return Standing(task_id, plan)
-    is_root = plan.plan_id == plan.root_plan_id
-    found = await client.services.store.plans.open_in_tree(plan.root_plan_id)
-    return Standing(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
-
-
 async def _find_held(client: Client, goal_id: str) -> Standing:
     """Return the standing of a goal with an approval by people, known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no plan {goal_id} of {client.person.user_id}"
@@ -96,14 +87,8 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or held is None or not held.target:
         raise NotFound(missing)
     check(client.person, REQUESTS["reply"], reply, missing)
-    begun = await plans.plan(plan_id_of(held.id, held.target))
-    if begun is not None:
-        return await _of_plan(client, begun, goal_id)
-    waiting = before_it_began(held, held.target)
-    if gate.status is ExpectationStatus.OPEN:
-        return Standing(goal_id, waiting, _questions([gate]))
-    return Standing(goal_id, waiting, rejected=rejection_of(gate))
+    return _standing(await state_of_held(client, held, held.target, gate), goal_id)
 
 
-def _questions(found: list[Expectation]) -> tuple[Wait, ...]:
-    return tuple(wait for one in found if (wait := Wait.of(one)))
+def _standing(state: GoalState, task_id: str) -> Standing:
+    return Standing(task_id, state.plan, state.waits, state.rejected)
