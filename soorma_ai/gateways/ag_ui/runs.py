@@ -13,7 +13,7 @@ from soorma_ai.gateways.goals import GoalState, payload_of, request_of, state_of
 from soorma_ai.kernel.domain.expectations import Expectation, Wait
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
-from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
 from soorma_ai.kernel.domain.values import clip, derived_id
 from soorma_ai.kernel.rules.authority import can_answer
 from soorma_ai.kernel.rules.waits.gates import gate_id
@@ -113,11 +113,8 @@ async def follow(
                 yield None, event
             if ends:
                 return
-            await until(
-                woken,
-                services.clock,
-                LOOK_AT_GOAL_SECONDS if now is None or not now.plan.version else LOOK_AGAIN_SECONDS,
-            )
+            has_begun = now is not None and now.plan.status is not PlanStatus.PENDING
+            await until(woken, services.clock, LOOK_AGAIN_SECONDS if has_begun else LOOK_AT_GOAL_SECONDS)
             yield None
 
 
