@@ -15,6 +15,7 @@ import psycopg
 
 from soorma_ai.adapters.postgres.holders import HELD_SECONDS, find_holders
 from soorma_ai.adapters.postgres.limits import StatementLimit
+from soorma_ai.adapters.postgres.locks import IS_PRESENCE, LISTED, PRESENCE
 from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
 from soorma_ai.adapters.postgres.sessions import connect
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
@@ -36,15 +37,10 @@ _QUEUED = f"""
 """
 _NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(?, ?)"
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
-_PRESENT = "hashtext('soorma presence ' || current_schema())"
-# Below the class that all of one store share, each process holds the lock of its own number, and all of them this.
-PRESENT = f"{_PRESENT}, 0"
-_BE_PRESENT = f"SELECT pg_advisory_lock_shared({PRESENT}), pg_advisory_lock_shared({_PRESENT}, %s)"
-_NUMBERS = f"""
-    SELECT DISTINCT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
-    WHERE locktype = 'advisory' AND datname = current_database() AND granted
-        AND classid::bigint = ({_PRESENT}::bigint & 4294967295) AND objid::bigint > 0
-"""
+# The lock that all processes of one store share.
+PRESENT = f"{PRESENCE}, 0"
+_BE_PRESENT = f"SELECT pg_advisory_lock_shared({PRESENT}), pg_advisory_lock_shared({PRESENCE}, %s)"
+_NUMBERS = f"SELECT DISTINCT objid::bigint FROM {LISTED} WHERE granted AND {IS_PRESENCE} AND objid::bigint > 0"
 _HOLDERS = f"""
     SELECT DISTINCT holder FROM inbox
     WHERE state IN ('queued', 'leased') AND state = 'leased' AND ready_at > 0 AND holder > 0

@@ -1,5 +1,5 @@
-"""Advisory locks of a store, each for as long as its transaction: the common lock of all writers, a lock for each key,
-and marks in the log."""
+"""Advisory locks of a store: the common lock of all writers, a lock for each key and marks in the log, for as long as
+their transaction; and the presence of processes."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -14,14 +14,23 @@ _MARKS = "hashtext('soorma log ' || current_schema())"
 ROUND = 2**31 - 1
 MARK = f"SELECT pg_advisory_xact_lock_shared({_MARKS}, (coalesce(max(seq), 0) & {ROUND})::integer) FROM event"
 
-# A number of a lock is signed where it is taken, and unsigned where it is listed.
-_IS_OURS = "locktype = 'advisory' AND datname = current_database() AND objsubid = 2"
-IS_MARK = f"{_IS_OURS} AND classid::bigint = ({_MARKS}::bigint & 4294967295)"
-IS_COMMON = (
-    f"{_IS_OURS} AND classid::bigint = ({_CLASS}::bigint & 4294967295) "
-    f"AND objid::bigint = ({_SCHEMA}::bigint & 4294967295)"
-)
+# Each process holds the lock of its own number in this class, and all of one store that of 0, as long as it lasts.
+PRESENCE = "hashtext('soorma presence ' || current_schema())"
+
+
+def _listed_as(number: str) -> str:
+    """Return a number of a lock as it is listed: unsigned, where it is taken signed."""
+    return f"({number}::bigint & 4294967295)"
+
+
+def _is_of(lock_class: str) -> str:
+    is_ours = "locktype = 'advisory' AND datname = current_database() AND objsubid = 2"
+    return f"{is_ours} AND classid::bigint = {_listed_as(lock_class)}"
+
+
 LISTED = "pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"
+IS_MARK, IS_PRESENCE = _is_of(_MARKS), _is_of(PRESENCE)
+IS_COMMON = f"{_is_of(_CLASS)} AND objid::bigint = {_listed_as(_SCHEMA)}"
 
 
 def share_lock(keys: Iterable[str]) -> str:
