@@ -1,5 +1,7 @@
 """Goals from other protocols: the payload of a person's words, and the state of a goal before and after its begin."""
 
+from collections.abc import Collection, Iterable
+
 from msgspec import Struct
 
 from soorma_ai.errors import LocalProtocolError
@@ -7,11 +9,19 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.domain.registry import EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.runtime.client.client import Client
 
 WORDS = "text"
+
+
+def offered_goals(known: Iterable[RegisteredEvent], only: Collection[str] | None) -> list[RegisteredEvent]:
+    """Return the goals among registered events by name and planner, all of them or `only` those of these names."""
+    found = (one for one in known if one.role is EventRole.TAKES_AS_GOAL)
+    wanted = [one for one in found if only is None or one.definition.event_name in only]
+    return sorted(wanted, key=lambda one: (one.definition.event_name, one.agent))
 
 
 def payload_of(words: str, data: JsonObject, schema: JsonObject, cure: str) -> JsonObject:

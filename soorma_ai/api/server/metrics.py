@@ -11,6 +11,7 @@ from msgspec import Struct
 from soorma_ai.api.server.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.runtime.handling.process.counters import METRICS, CounterName
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_AGENTS = 100
@@ -29,19 +30,6 @@ class Family(Struct, frozen=True):
     kind: str
     help: str
     samples: Sequence[tuple[Labels, float]]
-
-
-# By what is counted in a process: the metric's name, its labels, its words.
-_COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
-    "commits": ("commits", ("outcome",), "Deliveries that were handled and committed, by how that ended."),
-    "leases_lost": ("leases_lost", (), "Handlings whose lease another had taken before they could commit."),
-    "model_calls": ("model_calls", (), "Calls of models that were paid."),
-    "tokens": ("tokens", (), "Tokens of models, read and written."),
-    "dollars": ("cost_dollars", (), "US dollars for calls of models, as far as their price is known."),
-    "unpriced": ("unpriced_calls", (), "Calls of models whose price is not known: no dollars are counted for them."),
-    "decisions": ("decisions", ("action", "verdict"), "Answers of models, by what they decide and what became of it."),
-    "http": ("http_requests", ("operation", "status"), "Calls over HTTP, by operation and class of status."),
-}
 
 
 def metrics(
@@ -64,11 +52,14 @@ def metrics(
     oldest_unsent = 0.0 if since is None else _age(since, now)
     yield _gauge("unsent_oldest_seconds", "Age of the oldest of these.", [({}, oldest_unsent)])
     yield _gauge("counts_age_seconds", "Age of the counts above, which are taken in the background.", [({}, age)])
-    for what, (name, labels, words) in _COUNTERS.items():
-        found = [(dict(zip(labels, by, strict=True)), count) for (one, by), count in counted.items() if one == what]
+    for what, metric in METRICS.items():
+        found = [
+            (dict(zip(metric.labels, by, strict=True)), count) for (one, by), count in counted.items() if one == what
+        ]
         # Calls of unknown price alone are no zero dollars.
-        is_unknown = bool(labels) or (what == "dollars" and ("unpriced", ()) in counted)
-        yield Family(f"soorma_{name}_total", "counter", words, found or ([] if is_unknown else [({}, 0)]))
+        is_priced = (CounterName.UNPRICED, ()) not in counted
+        is_unknown = bool(metric.labels) or (what is CounterName.DOLLARS and not is_priced)
+        yield Family(f"soorma_{metric.name}_total", "counter", metric.words, found or ([] if is_unknown else [({}, 0)]))
 
 
 def write(families: Iterable[Family]) -> str:

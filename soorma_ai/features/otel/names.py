@@ -47,16 +47,3 @@ STEPS = "soorma.plan.steps"
 VERDICT = "soorma.answer.verdict"
 PAYLOAD = "soorma.event.data"
 LINK = "soorma.link"
-
-# By the counter of a process: the instrument, its attributes, its unit and its description. An exporter for Prometheus
-# adds `_total`, as in `/metrics`.
-COUNTERS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
-    "commits": ("soorma_commits", ("outcome",), "{delivery}", "Deliveries that were handled and committed."),
-    "leases_lost": ("soorma_leases_lost", (), "{delivery}", "Handlings with a lost lease."),
-    "model_calls": ("soorma_model_calls", (), "{call}", "Paid calls of models."),
-    "tokens": ("soorma_tokens", (), "{token}", "Tokens of models, read and written."),
-    "dollars": ("soorma_cost_dollars", (), "", "US dollars for calls of models of a known price."),
-    "unpriced": ("soorma_unpriced_calls", (), "{call}", "Calls of models of an unknown price."),
-    "decisions": ("soorma_decisions", ("action", "verdict"), "{answer}", "Answers of models, by action and verdict."),
-    "http": ("soorma_http_requests", ("operation", "status"), "{request}", "Calls over HTTP."),
-}

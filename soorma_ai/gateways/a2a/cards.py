@@ -20,6 +20,7 @@ from msgspec import Struct
 from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
 from soorma_ai.gateways.a2a.parts import JSON, TEXT
 from soorma_ai.gateways.a2a.tasks import struct_of
+from soorma_ai.gateways.goals import offered_goals
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.identity import TokenSources
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
@@ -48,12 +49,14 @@ def goals_of(
 ) -> list[RegisteredEvent]:
     """Return the offered goals, by name; `with_requests` also the requests to tools and workers. A goal has precedence
     over a request of its name."""
-    wanted = [one for one in known if only is None or one.definition.event_name in only]
-    found = [one for one in wanted if is_goal(one)]
-    if with_requests:
-        names = {one.definition.event_name for one in found}
-        found += [one for one in wanted if _is_request(one) and one.definition.event_name not in names]
-    return sorted(found, key=lambda one: (one.definition.event_name, one.agent))
+    events = tuple(known)
+    found = offered_goals(events, only)
+    if not with_requests:
+        return found
+    names = {one.definition.event_name for one in found}
+    found += [one for one in events if _is_request(one) and one.definition.event_name not in names]
+    wanted = [one for one in found if only is None or one.definition.event_name in only]
+    return sorted(wanted, key=lambda one: (one.definition.event_name, one.agent))
 
 
 def is_goal(one: RegisteredEvent) -> bool:

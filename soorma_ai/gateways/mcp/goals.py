@@ -7,9 +7,10 @@ from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, El
 from pydantic_core import from_json
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.gateways.goals import offered_goals
 from soorma_ai.gateways.mcp.standing import Standing
 from soorma_ai.kernel.domain.expectations import Wait
-from soorma_ai.kernel.domain.registry import EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
 PLAN_TOOL = "soorma.plan"
@@ -24,10 +25,9 @@ def goals_of(known: Iterable[RegisteredEvent], only: tuple[str, ...] | None) -> 
     """Return the offered goals by name, in order. Of a goal with several planners, the first one's description is
     told."""
     found: dict[str, RegisteredEvent] = {}
-    for one in sorted(known, key=lambda one: (one.definition.event_name, one.agent)):
-        name = one.definition.event_name
-        if one.role is EventRole.TAKES_AS_GOAL and (only is None or name in only) and name != PLAN_TOOL:
-            found.setdefault(name, one)
+    for one in offered_goals(known, only):
+        if one.definition.event_name != PLAN_TOOL:
+            found.setdefault(one.definition.event_name, one)
     return found
 
 

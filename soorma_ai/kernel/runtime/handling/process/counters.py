@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
+from msgspec import Struct
+
 from soorma_ai.kernel.domain.decisions import ACTIONS, GIVE_UP
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.kernel.domain.history import JournalEntry
@@ -24,6 +26,39 @@ class CounterName(StrEnum):
     DECISIONS = "decisions"
     HTTP = "http"
 
+
+class CounterMetric(Struct, frozen=True):
+    """Metric of a counter, for every form in which it is read: `name` without a prefix, `labels` of its key, `unit` by
+    UCUM, and a sentence."""
+
+    name: str
+    labels: tuple[str, ...]
+    unit: str
+    words: str
+
+
+METRICS: Mapping[CounterName, CounterMetric] = {
+    CounterName.COMMITS: CounterMetric(
+        "commits", ("outcome",), "{delivery}", "Deliveries that were handled and committed, by how that ended."
+    ),
+    CounterName.LEASES_LOST: CounterMetric(
+        "leases_lost", (), "{delivery}", "Handlings whose lease another had taken before they could commit."
+    ),
+    CounterName.MODEL_CALLS: CounterMetric("model_calls", (), "{call}", "Calls of models that were paid."),
+    CounterName.TOKENS: CounterMetric("tokens", (), "{token}", "Tokens of models, read and written."),
+    CounterName.DOLLARS: CounterMetric(
+        "cost_dollars", (), "", "US dollars for calls of models, as far as their price is known."
+    ),
+    CounterName.UNPRICED: CounterMetric(
+        "unpriced_calls", (), "{call}", "Calls of models whose price is not known: no dollars are counted for them."
+    ),
+    CounterName.DECISIONS: CounterMetric(
+        "decisions", ("action", "verdict"), "{answer}", "Answers of models, by what they decide and what became of it."
+    ),
+    CounterName.HTTP: CounterMetric(
+        "http_requests", ("operation", "status"), "{request}", "Calls over HTTP, by operation and class of status."
+    ),
+}
 
 # What is counted, and what it is counted by; that is always one of a few names of our own.
 Key = tuple[CounterName, tuple[str, ...]]
