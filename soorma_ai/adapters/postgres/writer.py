@@ -46,8 +46,8 @@ class TransactionHooks(Struct, frozen=True, kw_only=True):
 
     `begin` is called at the start of each transaction, with the number of the registry, and `end` at its end; both may
     be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept. `settle` is called
-    after a transaction, on the loop's thread, before anything else
-    learns of its end, and `on_commit` behind everything else.
+    after a transaction, on the loop's thread, before anything else learns of its end, and `on_commit` behind everything
+    else.
     """
 
     begin: Callable[[Connection, int], None] = lambda db, registry: None
