@@ -39,7 +39,6 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
-from soorma_ai.kernel.ports import ModelSettings, Reasoner
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.rules.state_machine.step import MachineView
@@ -47,6 +46,7 @@ from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.check_ahead import check
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 
@@ -191,9 +191,11 @@ class BasePlanner(Agent):
         drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
-    def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
-        if self.reasoner is None and self.model_settings is not None:
-            self.reasoner = make(self.model_settings)
+    def take_reasoner(self, models: Models) -> None:
+        if self.reasoner is not None:
+            models.keep(self.reasoner)
+        elif self.model_settings is not None:
+            self.reasoner = models.make(self.model_settings)
 
     def check(self) -> None:
         self._schedules.check(self.goals)
@@ -219,7 +221,9 @@ class BasePlanner(Agent):
     def registration(self) -> Registration:
         plain = super().registration()
         awaits = [(EventRole.AWAITS, definition) for definition in self._settings.awaits]
-        return replace(plain, events=(*plain.events, *awaits))
+        settings, reasoner = self.model_settings, self.reasoner
+        model = reasoner.model if reasoner else settings.model if settings else ""
+        return replace(plain, events=(*plain.events, *awaits), model=model)
 
     @property
     def settings(self) -> PlannerSettings:

@@ -194,3 +194,55 @@ def test_a_trial_runs_beside_the_owner_of_the_store(shop: Shop, monkeypatch: pyt
         ended = asyncio.run(run())
         assert ended.exit_code == 0, ended.output
         assert "1 of 1 plans same" in ended.stdout
+
+
+@pytest.fixture
+def models(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs `soorma models retire scripted --to openai/gpt-4o` with a model with these answers, in order."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def run(answers: list[Any], *options: str) -> Any:
+        left, price = iter(answers), ("--price", "0.001", "0.001")
+        with ModelServer(lambda body: Reply(json.dumps(next(left)))) as server:
+            command = ("models", "retire", "scripted", "--to", "openai/gpt-4o")
+            return shop(*command, "--api-base", server.url, *price, *options)
+
+    return run
+
+
+def test_a_model_is_retired_after_a_trial_and_restored(shop: Shop, models: Callable[..., Any]) -> None:
+    ended = models([RESERVE, OTHER])
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "scripted: orders; 0 open plans, 0 of them parked"
+    assert "decision 2: payment.charge.requested with another payload" in ended.stdout
+    assert "pass@1  50.0%" in ended.stdout
+    assert lines[-2].startswith("openai/gpt-4o in the place of scripted: orders; 0 open plans")
+    assert lines[-1] == "`soorma models restore scripted` undoes this"
+    assert shop("models", "ls").stdout.splitlines() == [
+        "openai/gpt-4o\topenai/gpt-4o\t\t0\t0",
+        "scripted\topenai/gpt-4o\torders\t0\t0",
+    ]
+    assert shop("models", "restore", "scripted").exit_code == 0
+    assert shop.json("models", "ls")[0]["model"] == "scripted"
+    assert shop("models", "restore", "scripted").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(("--at-least", "0.51"), "nothing is switched"), (("--max-usd", "1"), "a larger --max-usd goes on")],
+)
+def test_a_bad_or_incomplete_trial_switches_nothing(
+    shop: Shop, models: Callable[..., Any], options: tuple[str, ...], told: str
+) -> None:
+    ended = models([RESERVE, OTHER], *options)
+    assert ended.exit_code == 1, ended.output
+    assert told in ended.stderr
+    assert [one["model"] for one in shop.json("models", "ls")] == ["scripted"]
+
+
+def test_a_model_is_retired_without_a_trial(shop: Shop, models: Callable[..., Any]) -> None:
+    ended = models([], "--no-trial", "--json")
+    assert ended.exit_code == 0, ended.output
+    switch = json.loads(ended.stdout)["switch"]
+    assert (switch["model"], switch["to"], switch["planners"]) == ("scripted", "openai/gpt-4o", ["orders"])

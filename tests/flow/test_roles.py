@@ -290,6 +290,9 @@ MANAGING: dict[str, Call] = {
     "import_cases": lambda c, t: _of(c, t).import_cases([]),
     "collect_cases": lambda c, t: _of(c, t).collect_cases(),
     "remove_case": lambda c, t: _of(c, t).remove_case("unknown"),
+    "models": lambda c, t: _of(c, t).models(),
+    "retire_model": lambda c, t: _of(c, t).retire_model("ollama_chat/old", "ollama_chat/new"),
+    "restore_model": lambda c, t: _of(c, t).restore_model("ollama_chat/old"),
     "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
     "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }

@@ -1,10 +1,13 @@
-"""Extension: calls of models in trials, cases, and checks of upgrades."""
+"""Extension: calls of models in trials, cases, checks of upgrades, and replaced models."""
 
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
 from soorma_ai.features.trials.cases.loop import keep_making_cases
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
+from soorma_ai.features.trials.retirement.choice import choose_model
+from soorma_ai.features.trials.retirement.ports import MODELS
+from soorma_ai.features.trials.retirement.statements import SqlModels
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.features.trials.upgrade.statements import find_registrations
@@ -39,8 +42,8 @@ EXTENSION = Extension(
     name=FEATURE,
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
-        tables=(Table("trial_call"), Table("review"), Table("decision_case")),
-        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts},
+        tables=(Table("trial_call"), Table("review"), Table("decision_case"), Table("model_replacement")),
+        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts, MODELS: SqlModels},
         closing=case_statements.CLOSING,
         removal=Removal(
             of_questions=case_statements.OF_QUESTIONS,
@@ -50,4 +53,5 @@ EXTENSION = Extension(
         ),
     ),
     loops={"cases": keep_making_cases},
+    choose_model=choose_model,
 )

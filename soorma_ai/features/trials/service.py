@@ -10,7 +10,6 @@ from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.registry import Registration
-from soorma_ai.kernel.ports import ModelSettings
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
@@ -52,7 +51,7 @@ class TrialCalls(OperatorCalls):
 
         check(self.person, TRY_MODEL, Owner(self.person.tenant_id), "")
         plan = await own_plan(self.services, self.person, plan_id, TRY_PLAN)
-        clock, reasoner = self.services.clock, self.services.make_reasoner(ModelSettings(model))
+        clock, reasoner = self.services.clock, self.services.models.find(model)
         reasoner.check()
         end = clock.monotonic() + patience
         async with self._changing("try_model", plan_id) as change:

@@ -1,7 +1,8 @@
-"""Tables of calls of models in trials, and of cases.
+"""Tables of calls of models in trials, of cases, and of replaced models.
 
 `trial_call`: one row for each call, of the user of its plan. `review`: an edited or rejected approval without a case so
-far. `decision_case.name`: the set of the case. `body`: JSON.
+far. `decision_case.name`: the set of the case. `model_replacement`: one row for each model with another in its place.
+`body`: JSON.
 """
 
 TRIAL_TABLES = """
@@ -35,5 +36,12 @@ CREATE TABLE decision_case (
     body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX decision_case_name ON decision_case (tenant, name, at, case_id);
-CREATE INDEX decision_case_user ON decision_case (tenant, user_id)
+CREATE INDEX decision_case_user ON decision_case (tenant, user_id);
+
+CREATE TABLE model_replacement (
+    tenant TEXT NOT NULL,
+    model TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, model)
+) STRICT, WITHOUT ROWID
 """
