@@ -18,7 +18,7 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
 CHARGE = publish("payment.charge.requested", amount=9.0)
-# The gate takes a part of the whole number, 1,000.
+# The gate takes a part of the whole number: SOORMA_PARKED_PLANS=1000.
 PARKED = int(os.environ.get("SOORMA_PARKED_PLANS", "24"))
 Script = Sequence[Item] | Callable[[ModelQuestion], Item]
 

@@ -28,7 +28,7 @@ _REPLACEMENT = Codec(ModelReplacement)
 # Plans at rest that one switch resumes.
 MOST_RESUMED = 10_000
 _OPEN = f"""
-    SELECT count(*), coalesce(sum(status = 'paused'), 0) FROM plan
+    SELECT count(*), coalesce(sum(CASE WHEN status = 'paused' THEN 1 ELSE 0 END), 0) FROM plan
     WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND tenant = ?
         AND agent IN (SELECT value FROM json_each(?))
 """
@@ -105,7 +105,7 @@ def restore_model(db: Connection, tenant_id: str, model: str, now: datetime) -> 
 
 
 def _asking(model: str, planners: Sequence[Registration], known: Replacements) -> list[Registration]:
-    """Return the planners whose chain of replacements has this model."""
+    """Return the planners with this model in their chain of replacements."""
     without = {name: one for name, one in known.items() if name != model}
     return planners_of(model, planners, without)
 
