@@ -190,11 +190,13 @@ async def test_a_goal_held_for_approval_is_already_a_task(platform: Platform) ->
         assert await manager.answer(wait.wait_id, {"approved": True}) == "accepted"
         seen = [one async for one in client.subscribe(SubscribeToTaskRequest(id=task.id))]
         assert state_in(seen[-1]) == COMPLETED
-        refused = await send_message(client, {"order_id": "A2"})
+        refused = await send_message(client, {"order_id": "A2"}, message_id="m2")
         (wait,) = await manager.waits()
         assert await manager.answer(wait.wait_id, {"approved": False}, note="too dear") == "accepted"
         ended = await client.get_task(GetTaskRequest(id=refused.id))
         assert (ended.status.state, ended.status.message.parts[0].text) == (REJECTED, "rejected by boss: too dear")
+        again = await send_message(client, {"order_id": "A2"}, message_id="m2")
+        assert (again.id, again.status.state) == (refused.id, REJECTED)
 
 
 async def test_a_task_is_cancelled_once(platform: Platform) -> None:
