@@ -23,6 +23,7 @@ from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
 from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
+from soorma_ai.features.push.extension import EXTENSION as PUSH
 from soorma_ai.features.remote.extension import EXTENSION as REMOTE
 from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
 from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
@@ -59,6 +60,7 @@ EVERY = (
     KNOWLEDGE,
     HUMAN_TASKS,
     PLAN_MEMORY,
+    PUSH,
     REMOTE,
     RETRIEVAL,
     TRACKING,

@@ -4,14 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from kit import is_idle, planner, until
+from receiver import Receiver
 
 from soorma_ai import Agent, EventDefinition, EventEnvelope, Platform, PlatformContext
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Unauthenticated
@@ -23,38 +22,6 @@ from soorma_ai.testing.scripted import complete, publish, wait
 
 SECRET = "whsec_" + base64.b64encode(b"a key of more than 16 bytes").decode()
 SIGNER = StandardWebhooks(SECRET)
-
-
-class Receiver:
-    """A server: answers with the next of these statuses, the last for ever."""
-
-    def __init__(self, *statuses: int) -> None:
-        self.statuses = list(statuses)
-        self.posts: list[Post] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.posts.append(Post({k.lower(): v for k, v in self.headers.items()}, body))
-                status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
-                self.send_response(status)
-                self.send_header("location", "http://127.0.0.1:1/elsewhere")
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}/in"
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
 
 @pytest.fixture

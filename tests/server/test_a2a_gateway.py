@@ -14,13 +14,11 @@ from a2a.types import (
     ListTasksRequest,
     Part,
     SubscribeToTaskRequest,
-    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     InvalidParamsError,
-    PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
@@ -408,28 +406,6 @@ async def test_a_message_names_its_skill_if_the_card_has_several(platform: Platf
             await send_message(client, {}, about={"skill": "order.eaten"})
         task = await send_message(client, {"order_id": "A1"}, about={"skill": "order.returned"})
         assert task.metadata["goal"] == "order.returned"
-
-
-async def test_push_is_refused_in_the_protocols_words(platform: Platform) -> None:
-    async with serve_gateway(platform, *shop(), auth=KEYS) as url, connect_client(url, "maria") as client:
-        with pytest.raises(PushNotificationNotSupportedError):
-            await client.create_task_push_notification_config(
-                TaskPushNotificationConfig(task_id="x", url="http://127.0.0.1:1/")
-            )
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_a_message_with_push_is_refused_before_it_starts_a_plan(platform: Platform, *, streaming: bool) -> None:
-    push = TaskPushNotificationConfig(url="http://127.0.0.1:1/")
-    asked = request_of({"order_id": "A1"})
-    asked.configuration.task_push_notification_config.CopyFrom(push)
-    async with (
-        serve_gateway(platform, *shop(), auth=KEYS) as url,
-        connect_client(url, "maria", streaming=streaming) as client,
-    ):
-        with pytest.raises(PushNotificationNotSupportedError):
-            [one async for one in client.send_message(asked)]
-    assert await platform.as_user(tenant_id="shop", user_id="maria").plans() == []
 
 
 async def test_a_task_outlives_an_abandoned_stream(platform: Platform) -> None:

@@ -42,6 +42,7 @@ class Front(Struct, frozen=True):
     rpc_url: str
     rest_url: str
     tokens: TokenSources | None
+    has_push: bool
 
 
 def goals_of(
@@ -78,7 +79,7 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
             _interface(front.rest_url, TransportProtocol.HTTP_JSON),
         ],
         capabilities=AgentCapabilities(
-            streaming=True, push_notifications=False, extended_agent_card=True, extensions=[_schemas(goals)]
+            streaming=True, push_notifications=front.has_push, extended_agent_card=True, extensions=[_schemas(goals)]
         ),
         security_schemes=schemes,
         security_requirements=[SecurityRequirement(schemes={name: StringList()}) for name in schemes],

@@ -1,5 +1,6 @@
 """The gateway agent, with a mount for A2A."""
 
+import asyncio
 from collections.abc import Collection, MutableMapping
 from datetime import timedelta
 from typing import Any, cast
@@ -20,16 +21,20 @@ from typing_extensions import Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions, span
 from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
+from soorma_ai.features.push.ports import PUSHES
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of
 from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, GoalOffer, PlanTasks, as_a2a, caller_of
 from soorma_ai.gateways.a2a.large import with_data_as_text
 from soorma_ai.gateways.a2a.looking import turn_of
+from soorma_ai.gateways.a2a.push_configs import PushConfigs
+from soorma_ai.gateways.a2a.push_sender import PushOptions, PushSender
 from soorma_ai.gateways.goals import shown_events
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import digest, json_object
+from soorma_ai.kernel.runtime.handling.handling import Services
 
 RPC = "/a2a"
 REST = "/a2a/v1"
@@ -48,6 +53,10 @@ class GatewayOptions(AgentOptions, total=False):
     """Public address of the server, if it differs from the called one."""
     patience: timedelta
     """Longest wait of a caller for its answer; 5 minutes by default."""
+    push_secret: str | tuple[str, ...] | None
+    """Secret of the signatures of push notifications, with `whsec_`; without one they are not signed."""
+    allow_private: bool
+    """True: push notifications go to addresses that are not public, and by http."""
 
 
 class A2AGateway(Agent):
@@ -56,7 +65,8 @@ class A2AGateway(Agent):
     `skills` are the offered goals, by default all of the caller's tenant; the public card lists those of `tenant_id`
     (else of tenant default). With `requests`, the requests to tools and workers are skills, too. A message without a
     skill means `default`, or the only one. `url` is the server's public address, if it differs from the called one. A
-    waiting caller gets its answer after `patience` at the latest, with the task in its state by then.
+    waiting caller gets its answer after `patience` at the latest, with the task in its state by then. Push
+    notifications are signed with `push_secret`, and go to public addresses only, unless `allow_private`.
     """
 
     def __init__(
@@ -74,7 +84,11 @@ class A2AGateway(Agent):
         self._patience = span("patience", name, options.get("patience", PATIENCE)).total_seconds()
         only = tuple(skills) if skills is not None else None
         self._offer = GoalOffer(only, default, self._patience, with_requests=options.get("requests", False))
-        self._tasks = PlanTasks(self._offer)
+        allow_private = options.get("allow_private", False)
+        self._sender = PushSender(self.agent_id, PushOptions(options.get("push_secret"), allow_private))
+        self._sending: asyncio.Task[None] | None = None
+        pushes = PushConfigs(self.agent_id, allow_private=allow_private, wake=self._sender.wake)
+        self._tasks = PlanTasks(self._offer, pushes)
         contexts = _Contexts(self)
         self._application = Starlette(
             routes=[
@@ -86,6 +100,17 @@ class A2AGateway(Agent):
             ]
         )
         self._application.router.redirect_slashes = False
+
+    async def started(self, services: Services) -> None:
+        await super().started(services)
+        self._sending = asyncio.create_task(self._sender.run(services), name=f"pushes:{self.agent_id}")
+
+    async def stopped(self) -> None:
+        sending, self._sending = self._sending, None
+        if sending is not None:
+            sending.cancel()
+            await asyncio.wait([sending])
+        await super().stopped()
 
     @property
     def paths(self) -> Collection[str]:
@@ -119,6 +144,7 @@ class A2AGateway(Agent):
             rpc_url=base + RPC,
             rest_url=base + REST,
             tokens=visit_of(request).tokens,
+            has_push=visit_of(request).services.store.find(PUSHES) is not None,
         )
 
     async def _show_card(self, request: Request) -> Response:

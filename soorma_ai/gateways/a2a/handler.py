@@ -1,9 +1,8 @@
 """Operations of the protocol. Each reads plans or steers them; there is no other store of tasks."""
 
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from contextlib import aclosing, contextmanager
 from secrets import token_hex
-from typing import NoReturn
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event
@@ -24,17 +23,14 @@ from a2a.types import (
     SendMessageRequest,
     SubscribeToTaskRequest,
     Task,
-    TaskArtifactUpdateEvent,
     TaskPushNotificationConfig,
     TaskState,
-    TaskStatusUpdateEvent,
 )
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import (
     A2AError,
     InternalError,
     InvalidParamsError,
-    PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
@@ -49,7 +45,8 @@ from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of, is_g
 from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
 from soorma_ai.gateways.a2a.looking import find, follow, turn_of
 from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
-from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, PlanTaskState, artifacts_of, history_of, status_of, task_of
+from soorma_ai.gateways.a2a.push_configs import PushConfigs, config_of, list_of
+from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, PlanTaskState, history_of, task_of, updates_of
 from soorma_ai.gateways.goals import begin_goal, known_events, shown_events
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision
@@ -89,8 +86,9 @@ class GoalOffer(Struct, frozen=True):
 class PlanTasks(RequestHandler):
     """Request handler for authenticated callers; `context.state[VISIT]` holds the caller."""
 
-    def __init__(self, offer: GoalOffer) -> None:
+    def __init__(self, offer: GoalOffer, pushes: PushConfigs) -> None:
         self._offer = offer
+        self._pushes = pushes
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         _, client = caller_of(context.state[VISIT])
@@ -136,8 +134,7 @@ class PlanTasks(RequestHandler):
         visit, client = caller_of(context.state[VISIT])
         with as_a2a():
             validate_proto_required_fields(params)
-            _check_configuration(params)
-            task_id = await self.take(client, params.message)
+            task_id = await self._take(client, params)
             if params.configuration.return_immediately:
                 standing = await find(client, task_id)
             else:
@@ -150,8 +147,7 @@ class PlanTasks(RequestHandler):
         visit, client = caller_of(context.state[VISIT])
         with as_a2a():
             validate_proto_required_fields(params)
-            _check_configuration(params)
-            task_id = await self.take(client, params.message)
+            task_id = await self._take(client, params)
             async with aclosing(_follow(visit, client, task_id, params.configuration)) as events:
                 async for standing, event in events:
                     yield event
@@ -174,22 +170,34 @@ class PlanTasks(RequestHandler):
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        _refuse_push()
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            return config_of(await self._pushes.create(client, params, params.task_id))
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        _refuse_push()
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            return config_of(await self._pushes.find(client, params.task_id, params.id))
 
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        _refuse_push()
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            return list_of(await self._pushes.list(client, params.task_id))
 
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        _refuse_push()
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            await self._pushes.delete(client, params.task_id, params.id)
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
@@ -203,6 +211,18 @@ class PlanTasks(RequestHandler):
     async def goals(self, client: Client) -> list[RegisteredEvent]:
         """Return the goals for a message, of gone agents as well."""
         return self._offer.goals_of(await known_events(client.services, client.person.tenant_id))
+
+    async def _take(self, client: Client, params: SendMessageRequest) -> str:
+        """Take a message and its push; nothing is done with an invalid configuration."""
+        how = params.configuration
+        validate_history_length(how)
+        config = how.task_push_notification_config if how.HasField("task_push_notification_config") else None
+        if config is not None:
+            await self._pushes.check(client, config)
+        task_id = await self.take(client, params.message)
+        if config is not None:
+            await self._pushes.create(client, config, task_id)
+        return task_id
 
     async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
         """Take a message: a goal, or the answer to a question of a task. With `names_gates`, an approval must name its
@@ -336,16 +356,8 @@ async def _follow(
                 is_first = False
                 yield standing, await _whole(client, standing, how)
                 continue
-            for event in _updates(standing):
+            for event in updates_of(standing):
                 yield standing, event
-
-
-def _updates(standing: PlanTaskState) -> Iterator[Event]:
-    for artifact in artifacts_of(standing):
-        yield TaskArtifactUpdateEvent(
-            task_id=standing.task_id, context_id=standing.context_id, artifact=artifact, last_chunk=True
-        )
-    yield TaskStatusUpdateEvent(task_id=standing.task_id, context_id=standing.context_id, status=status_of(standing))
 
 
 def caller_of(visit: Visit) -> tuple[Visit, Client]:
@@ -373,14 +385,3 @@ def as_a2a() -> Generator[None]:
         error_id = token_hex(8)
         warn("a2a_call_broke", bug=error, error_id=error_id, known=isinstance(error, SoormaError))
         raise InternalError(f"error {error_id}; the log of the server says more") from error
-
-
-def _check_configuration(params: SendMessageRequest) -> None:
-    """Raise before anything of a message is done."""
-    validate_history_length(params.configuration)
-    if params.configuration.HasField("task_push_notification_config"):
-        _refuse_push()
-
-
-def _refuse_push() -> NoReturn:
-    raise PushNotificationNotSupportedError

@@ -10,7 +10,7 @@ from soorma_ai.agents.mounts import Visit
 from soorma_ai.context_parts.progress import ActionStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.features.tracking.progress import action
-from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest
+from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState, SentRequest, mark_of
 from soorma_ai.gateways.goals import GoalState, rejection_of, request_of, state_of_held, state_of_plan
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
@@ -47,7 +47,7 @@ async def follow(
     with _changes(visit, client, begun) as woken:
         while True:
             standing = await find(client, task_id)
-            mark = (standing.state, tuple(wait.wait_id for wait in standing.asked))
+            mark = mark_of(standing)
             if mark != last:
                 last = mark
                 yield standing

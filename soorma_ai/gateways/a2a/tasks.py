@@ -1,11 +1,21 @@
 """Tasks: plans and requests, and their questions, as the protocol tells them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import assert_never
 
 import msgspec
-from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
+from a2a.types import (
+    Artifact,
+    Message,
+    Part,
+    Role,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -164,6 +174,20 @@ def artifacts_of(standing: PlanTaskState) -> list[Artifact]:
     if plan.status is not PlanStatus.COMPLETED or plan.result is None:
         return []
     return [Artifact(artifact_id=RESULT, name=RESULT, parts=[small_part_of(plan.result)])]
+
+
+def updates_of(standing: PlanTaskState) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
+    """Return the events of a new state: its artifacts, then its status."""
+    for artifact in artifacts_of(standing):
+        yield TaskArtifactUpdateEvent(
+            task_id=standing.task_id, context_id=standing.context_id, artifact=artifact, last_chunk=True
+        )
+    yield TaskStatusUpdateEvent(task_id=standing.task_id, context_id=standing.context_id, status=status_of(standing))
+
+
+def mark_of(standing: PlanTaskState) -> str:
+    """Return the mark of a state: two states with one mark are told as one."""
+    return " ".join((TaskState.Name(standing.state), *(wait.wait_id for wait in standing.asked)))
 
 
 def history_of(standing: PlanTaskState, expectations: Iterable[Expectation]) -> list[Message]:

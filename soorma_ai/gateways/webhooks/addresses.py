@@ -6,6 +6,7 @@ A name is resolved once, for the connection itself: the checked address is the u
 import asyncio
 import ipaddress
 import socket
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -29,6 +30,32 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _RESERVED = tuple(map(ipaddress.ip_network, ("fec0::/10", "64:ff9b:1::/48", "::/96", "192.0.0.0/24")))
 
 
+def check_url(url: str, *, allow_private: bool) -> str:
+    """Return the URL of a receiver. Raise ConfigError for another form, and for http to other than tests."""
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole, parts = False, urlsplit("")
+    if parts.scheme not in ("https", "http") or not is_whole:
+        raise ConfigError(f"url={url!r}: give where to post to, as in https://example.com/events")
+    if parts.scheme == "http" and not allow_private:
+        raise ConfigError(f"url={url!r}: events go out by https; allow_private=True allows http, as for tests")
+    if parts.username or parts.password:
+        raise ConfigError("a webhook's URL holds no password: the receiver knows us by the signature")
+    return url
+
+
+async def public_addresses(host: str, port: int) -> list[str]:
+    """Return the addresses of a name. Raise ConfigError for a name of a non-public address, in any spelling, and
+    OSError for an unknown one."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(address[0]) for *_, address in found]
+    if hidden := [address for address in addresses if not is_public(address)]:
+        raise ConfigError(f"{host} is {hidden[0]}, which is no public address; allow_private=True allows it")
+    return addresses
+
+
 class PublicOnly(httpx.AsyncBaseTransport):
     """Transport to public addresses only. Certificates are checked for the requested name."""
 
@@ -38,10 +65,7 @@ class PublicOnly(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Raise ConfigError for a name of a non-public address, in any spelling."""
         host = request.url.host
-        found = await asyncio.get_running_loop().getaddrinfo(host, request.url.port or 443, type=socket.SOCK_STREAM)
-        addresses = [str(address[0]) for *_, address in found]
-        if hidden := [address for address in addresses if not is_public(address)]:
-            raise ConfigError(f"{host} is {hidden[0]}, which is no public address; allow_private=True allows it")
+        addresses = await public_addresses(host, request.url.port or 443)
         request.extensions = {**request.extensions, "sni_hostname": host}
         request.url = request.url.copy_with(host=addresses[0])
         return await self._inner.handle_async_request(request)

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.errors import ConfigError, Retry
-from soorma_ai.gateways.webhooks.addresses import open_client
+from soorma_ai.gateways.webhooks.addresses import check_url, open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 
@@ -44,7 +44,7 @@ class Webhook(Agent):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, f"Carries events to {urlsplit(url).hostname}.", **options)
-        self.url = _url(url, allow_private=allow_private)
+        self.url = check_url(url, allow_private=allow_private)
         self._signatures = StandardWebhooks(secret)
         self._allow_private = allow_private
         self._timeout = timeout
@@ -61,18 +61,9 @@ class Webhook(Agent):
         body = event.to_json().encode()
         headers = self._signatures.sign(event.id, body, context.handling.services.clock.now())
         headers = {**headers, "content-type": CONTENT_TYPE}
-        try:
-            # What it answers beside the status is not read, however much that is.
-            async with self._http().stream("POST", self.url, content=body, headers=headers) as answer:
-                status = answer.status_code
-        except httpx.HTTPError as error:
-            raise self._again(context, f"{type(error).__name__}: {error}") from error
-        except OSError as error:
-            raise self._again(context, f"it cannot be reached: {error}") from error
-        if status == _GONE:
-            raise ConfigError(f"{self.url} answered 410: it takes no more posts; stop {self.name!r}")
-        if not httpx.codes.is_success(status):
-            raise self._again(context, f"it answered {status}")
+        refusal = await post_to(self._http(), self.url, body, headers, f"stop {self.name!r}")
+        if refusal is not None:
+            raise self._again(context, refusal)
 
     def _again(self, context: PlatformContext, why: str) -> Retry:
         return Retry(f"{self.url}: {why}", after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
@@ -88,12 +79,19 @@ class Webhook(Agent):
             await client.aclose()
 
 
-def _url(url: str, *, allow_private: bool) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("https", "http") or not parts.hostname:
-        raise ConfigError(f"url={url!r}: give where to post to, as in https://example.com/events")
-    if parts.scheme == "http" and not allow_private:
-        raise ConfigError(f"url={url!r}: events go out by https; allow_private=True allows http, as for tests")
-    if parts.username or parts.password:
-        raise ConfigError("a webhook's URL holds no password: the receiver knows us by the signature")
-    return url
+async def post_to(
+    client: httpx.AsyncClient, url: str, body: bytes, headers: Mapping[str, str], cure: str
+) -> str | None:
+    """Post a body; return the reason of a temporary refusal, None for a receipt. Raise ConfigError for a final one:
+    a gone or non-public address."""
+    try:
+        # The body of an answer is not read, of any size.
+        async with client.stream("POST", url, content=body, headers=headers) as answer:
+            status = answer.status_code
+    except httpx.HTTPError as error:
+        return f"{type(error).__name__}: {error}"
+    except OSError as error:
+        return f"it cannot be reached: {error}"
+    if status == _GONE:
+        raise ConfigError(f"{url} answered 410: it takes no more posts; {cure}")
+    return None if httpx.codes.is_success(status) else f"it answered {status}"
