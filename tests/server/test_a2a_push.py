@@ -30,7 +30,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.push.ports import PUSHES
 from soorma_ai.features.push.records import TaskPush
-from soorma_ai.gateways.a2a import A2AGateway
+from soorma_ai.gateways.a2a import A2AGateway, push_sender
 from soorma_ai.gateways.a2a.push_sender import LEASE, LOOK_SECONDS
 from soorma_ai.gateways.webhooks import Post, StandardWebhooks
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
@@ -143,9 +143,22 @@ async def _is_noted(platform: Platform, task_id: str) -> bool:
     return push.is_over
 
 
-async def test_a_push_ends_with_its_last_pause_or_a_gone_receiver(
-    platform: Platform, clock: VirtualClock, receiver: Receiver
+async def test_more_pushes_than_a_process_follows_take_turns(
+    platform: Platform, clock: VirtualClock, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(push_sender, "MOST_AT_ONCE", 1)
+    async with serve_gateway(platform, *shop(CHARGE, CHARGE), auth=KEYS, **SHOWN) as url:
+        async with connect_client(url, "maria") as client:
+            for _ in range(2):
+                [one async for one in client.send_message(asked_with(config(receiver.url)))]
+        await as_time_passes(clock, lambda: _have_asked(receiver, 2), LOOK_SECONDS)
+
+
+async def _have_asked(receiver: Receiver, number: int) -> bool:
+    return [state for _, state in told(receiver.posts)].count(ASKS) == number
+
+
+async def test_a_gone_receiver_ends_its_push(platform: Platform, receiver: Receiver) -> None:
     receiver.statuses = [410]
     pushes = platform.services.store.part(PUSHES)
 
@@ -202,6 +215,9 @@ WRONG = {
     "ftp://example.com/in": "give where to post to",
     "https://example.com:x/in": "give where to post to",
     "https://exa\nmple.com/in": "printable ASCII",
+    "https://exa mple.com/in": "give where to post to",
+    f"https://{'a' * 70}.com/in": "is no name of a host",
+    "https:///in": "give where to post to",
 }
 
 
@@ -243,6 +259,9 @@ async def test_configs_are_kept_listed_and_deleted_by_their_user_alone(platform:
                         await call
         for _ in range(2):
             await client.delete_task_push_notification_config(gone)
+        auditor = platform.as_user(tenant_id="shop", user_id="ann", roles=["auditor"])
+        calls = [row.entry.call for row in await auditor.audit()]
+        assert (calls.count("create_push"), calls.count("delete_push")) == (2, 2)
         with pytest.raises(TaskNotFoundError):
             await client.get_task_push_notification_config(named)
 

@@ -12,6 +12,7 @@ from soorma_ai.features.push.records import TaskPush
 from soorma_ai.gateways.a2a.looking import find
 from soorma_ai.gateways.webhooks.addresses import check_url, public_addresses
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.views.audit import changing
 
 LONGEST_ID = 200
 LONGEST_TEXT = 2_000
@@ -62,7 +63,8 @@ class PushConfigs:
             scheme=config.authentication.scheme,
             credentials=config.authentication.credentials,
         )
-        kept = await _pushes_in(client).keep_push(push)
+        async with changing(client.services, client.caller, "create_push", task_id) as change:
+            kept = await change.store.part(PUSHES).keep_push(push)
         self._wake()
         return kept
 
@@ -81,9 +83,11 @@ class PushConfigs:
 
     async def delete(self, client: Client, task_id: str, push_id: str) -> None:
         """Delete a config; of a missing one nothing changes."""
-        pushes = _pushes_in(client)
+        _pushes_in(client)
         await _must_be_own(client, task_id)
-        await pushes.remove_push(client.person.tenant_id, client.person.user_id, task_id, push_id)
+        person = client.person
+        async with changing(client.services, client.caller, "delete_push", task_id) as change:
+            await change.store.part(PUSHES).remove_push(person.tenant_id, person.user_id, task_id, push_id)
 
 
 def config_of(push: TaskPush) -> TaskPushNotificationConfig:

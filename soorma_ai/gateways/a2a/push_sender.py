@@ -1,7 +1,7 @@
 """Sender of push notifications: follows the tasks of its pushes, and posts each state, in order."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -61,33 +61,74 @@ class PushSender:
         pushes = services.store.find(PUSHES)
         if pushes is None:
             return
-        async with open_client(allow_private=self._allow_private, seconds=TIMEOUT.total_seconds()) as http:
-            try:
-                while True:
-                    await self._look(services, pushes, http)
-                    await until(self._woken, services.clock, LOOK_SECONDS)
-            finally:
-                for follower in self._followers.values():
-                    follower.cancel()
-                await asyncio.gather(*self._followers.values(), return_exceptions=True)
-
-    async def _look(self, services: Services, pushes: Pushes, http: httpx.AsyncClient) -> None:
-        """Claim due pushes, and follow them."""
-        room = MOST_AT_ONCE - len(self._followers)
+        outlet = Outlet(self._signatures, allow_private=self._allow_private)
         try:
-            now = services.clock.now()
-            for push in await pushes.due_pushes(self._gateway, now, MOST_AT_ONCE) if room > 0 else ():
-                key = (push.tenant_id, push.user_id, push.task_id, push.push_id)
-                if key in self._followers or len(self._followers) >= MOST_AT_ONCE:
-                    continue
-                claimed = await pushes.claim_push(push, now, now + LEASE)
-                if claimed is not None:
-                    follower = _Follower(services, pushes, http, self._signatures, *claimed)
-                    task = asyncio.create_task(follower.run(), name=f"push:{push.task_id}")
-                    self._followers[key] = task
-                    task.add_done_callback(lambda _, key=key: self._followers.pop(key, None))
-        except TransientError as error:
-            warn("pushes_not_found", reason=error)
+            while True:
+                try:
+                    await self._look(services, pushes, outlet)
+                except TransientError as error:
+                    warn("pushes_not_found", reason=error)
+                except Exception as error:
+                    warn("pushes_broke", bug=error)
+                await until(self._woken, services.clock, LOOK_SECONDS)
+        finally:
+            followers = [*self._followers.values()]
+            for follower in followers:
+                follower.cancel()
+            await asyncio.gather(*followers, return_exceptions=True)
+            await outlet.close()
+
+    async def _look(self, services: Services, pushes: Pushes, outlet: "Outlet") -> None:
+        """Claim due pushes, and follow them."""
+        now = services.clock.now()
+        for push in await pushes.due_pushes(self._gateway, now, MOST_AT_ONCE):
+            key = (push.tenant_id, push.user_id, push.task_id, push.push_id)
+            if key in self._followers or self._is_full():
+                continue
+            claimed = await pushes.claim_push(push, now, now + LEASE)
+            if claimed is not None:
+                follower = _Follower(services, pushes, outlet, self._is_full, *claimed)
+                task = asyncio.create_task(follower.run(), name=f"push:{push.task_id}")
+                self._followers[key] = task
+                task.add_done_callback(lambda _, key=key: self._leave(key))
+
+    def _is_full(self) -> bool:
+        return len(self._followers) >= MOST_AT_ONCE
+
+    def _leave(self, key: tuple[str, str, str, str]) -> None:
+        if self._is_full():
+            self._woken.set()
+        self._followers.pop(key, None)
+
+
+class Outlet:
+    """Connection to the receivers, opened by the first post."""
+
+    def __init__(self, signatures: StandardWebhooks | None, *, allow_private: bool) -> None:
+        self._signatures = signatures
+        self._allow_private = allow_private
+        self._http: httpx.AsyncClient | None = None
+
+    async def post(self, push: TaskPush, message: PushMessage, now: datetime) -> str | None:
+        """Post a message; return the reason of a temporary refusal. Raise ConfigError for a final one."""
+        if self._http is None:
+            self._http = open_client(allow_private=self._allow_private, seconds=TIMEOUT.total_seconds())
+        body = message.body.encode()
+        headers = self._headers(push, push.message_id(message.number), body, now)
+        return await post_to(self._http, push.url, body, headers, "the push ends")
+
+    def _headers(self, push: TaskPush, message_id: str, body: bytes, now: datetime) -> dict[str, str]:
+        signed = self._signatures.sign(message_id, body, now) if self._signatures else {"webhook-id": message_id}
+        headers = {"content-type": "application/json", **signed}
+        if push.token:
+            headers[TOKEN_HEADER] = push.token
+        if push.scheme and push.credentials:
+            headers["authorization"] = f"{push.scheme} {push.credentials}"
+        return headers
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.aclose()
 
 
 class _Follower:
@@ -97,15 +138,15 @@ class _Follower:
         self,
         services: Services,
         pushes: Pushes,
-        http: httpx.AsyncClient,
-        signatures: StandardWebhooks | None,
+        outlet: Outlet,
+        is_crowded: Callable[[], bool],
         push: TaskPush,
         fence: int,
     ) -> None:
         self._services = services
         self._pushes = pushes
-        self._http = http
-        self._signatures = signatures
+        self._outlet = outlet
+        self._is_crowded = is_crowded
         self._push = push
         self._fence = fence
         self._claimed_at = services.clock.now()
@@ -145,7 +186,12 @@ class _Follower:
             return False
         if message is not None:
             return await self._post(message)
-        return not is_done(self._push)
+        if is_done(self._push):
+            return False
+        if self._is_crowded():  # others have their turn
+            await self._pushes.save_push(self._push, self._fence, now + timedelta(seconds=self._pause()))
+            return False
+        return True
 
     async def _note(self) -> TaskPush:
         """Return the push with the present state noted. A removed task has no later one."""
@@ -159,26 +205,14 @@ class _Follower:
 
     async def _post(self, message: PushMessage) -> bool:
         push, clock = self._push, self._services.clock
-        body, message_id = message.body.encode(), push.message_id(message.number)
-        headers = self._headers(message_id, body, clock.now())
         try:
-            refusal = await post_to(self._http, push.url, body, headers, "the push ends")
+            refusal = await self._outlet.post(push, message, clock.now())
         except ConfigError as error:
             return await self._remove(str(error))
         if refusal is None:
             return await self._save(note_receipt(push)) and not is_done(self._push)
         later = note_failure(push, PAUSES, clock.now())
         return await self._remove(f"{push.url}: {refusal}") if later is None else await self._save(later)
-
-    def _headers(self, message_id: str, body: bytes, now: datetime) -> dict[str, str]:
-        push = self._push
-        signed = self._signatures.sign(message_id, body, now) if self._signatures else {"webhook-id": message_id}
-        headers = {"content-type": "application/json", **signed}
-        if push.token:
-            headers[TOKEN_HEADER] = push.token
-        if push.scheme and push.credentials:
-            headers["authorization"] = f"{push.scheme} {push.credentials}"
-        return headers
 
     async def _save(self, push: TaskPush) -> bool:
         """Save the push and renew the claim; a done push rests. False without the claim."""

@@ -33,9 +33,9 @@ _RESERVED = tuple(map(ipaddress.ip_network, ("fec0::/10", "64:ff9b:1::/48", "::/
 def check_url(url: str, *, allow_private: bool) -> str:
     """Return the URL of a receiver. Raise ConfigError for another form, and for http to other than tests."""
     try:
-        parts = urlsplit(url)
-        is_whole = bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        parts, called = urlsplit(url), httpx.URL(url)
+        is_whole = bool(called.host) and "%" not in called.host and parts.hostname is not None and parts.port != 0
+    except (ValueError, httpx.InvalidURL):
         is_whole, parts = False, urlsplit("")
     if parts.scheme not in ("https", "http") or not is_whole:
         raise ConfigError(f"url={url!r}: give where to post to, as in https://example.com/events")
@@ -49,7 +49,10 @@ def check_url(url: str, *, allow_private: bool) -> str:
 async def public_addresses(host: str, port: int) -> list[str]:
     """Return the addresses of a name. Raise ConfigError for a name of a non-public address, in any spelling, and
     OSError for an unknown one."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise ConfigError(f"{host[:80]!r} is no name of a host") from error
     addresses = [str(address[0]) for *_, address in found]
     if hidden := [address for address in addresses if not is_public(address)]:
         raise ConfigError(f"{host} is {hidden[0]}, which is no public address; allow_private=True allows it")

@@ -1,5 +1,6 @@
 """Outgoing webhooks: events posted to a URL, as signed CloudEvents, until they are accepted."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 
 CONTENT_TYPE = "application/cloudevents+json"
 TIMEOUT = timedelta(seconds=15)
+# Of one post, for a receiver that answers slowly, byte by byte.
+MOST_SECONDS = 45.0
 # Pauses after a try in vain: a bit more than two days in all.
 PAUSES = tuple(timedelta(seconds=seconds) for seconds in (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000))
 
@@ -86,8 +89,10 @@ async def post_to(
     a gone or non-public address."""
     try:
         # The body of an answer is not read, of any size.
-        async with client.stream("POST", url, content=body, headers=headers) as answer:
+        async with asyncio.timeout(MOST_SECONDS), client.stream("POST", url, content=body, headers=headers) as answer:
             status = answer.status_code
+    except TimeoutError:
+        return f"it took more than {MOST_SECONDS:.0f} s"
     except httpx.HTTPError as error:
         return f"{type(error).__name__}: {error}"
     except OSError as error:
