@@ -9,6 +9,7 @@ from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.tracking.rows import AsyncTracker
 from soorma_ai.features.trials.cases.client import AsyncCases
 from soorma_ai.features.trials.client import AsyncTrials
+from soorma_ai.features.trials.forks.client import AsyncForks
 
 
 class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
@@ -16,7 +17,9 @@ class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
     plan invisible to its caller."""
 
 
-class AsyncClient(AsyncKernelClient, AsyncCases, AsyncDeadLetters, AsyncPlanReader, AsyncSessions, AsyncTrials):
+class AsyncClient(
+    AsyncKernelClient, AsyncCases, AsyncDeadLetters, AsyncForks, AsyncPlanReader, AsyncSessions, AsyncTrials
+):
     """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
 
     After a lost answer, only safe calls are sent again: those without changes, and those with a key. `submit`,

@@ -17,6 +17,7 @@ from soorma_ai.features.plan_memory.blocking import BlockingSessions, WorkingMem
 from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
 from soorma_ai.features.trials.cases.client import BlockingCases
 from soorma_ai.features.trials.client import BlockingTrials
+from soorma_ai.features.trials.forks.client import BlockingForks
 
 if TYPE_CHECKING:
     import httpx
@@ -34,6 +35,7 @@ class Client(
     BlockingSessions[AsyncClient],
     BlockingTrials[AsyncClient],
     BlockingCases[AsyncClient],
+    BlockingForks[AsyncClient],
 ):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 

@@ -11,13 +11,16 @@ from soorma_ai.features.plan_memory.calls import SessionCalls, WorkingMemoryCall
 from soorma_ai.features.tracking.calls import PlanReaderCalls
 from soorma_ai.features.trials.calls import TrialCalls
 from soorma_ai.features.trials.cases.calls import CaseCalls
+from soorma_ai.features.trials.forks.calls import ForkCalls
 
 
 class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
     """Working memory of plans, and long-term memory."""
 
 
-class PlatformClient(KernelCalls, CaseCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol):
+class PlatformClient(
+    KernelCalls, CaseCalls, DeadLetterCalls, ForkCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol
+):
     """Calls of one person of one tenant: the common part of `platform.as_user(...)` and `AsyncClient(url)`."""
 
     @property

@@ -194,3 +194,14 @@ def test_a_trial_runs_beside_the_owner_of_the_store(shop: Shop, monkeypatch: pyt
         ended = asyncio.run(run())
         assert ended.exit_code == 0, ended.output
         assert "1 of 1 plans same" in ended.stdout
+
+
+def test_a_fork_names_its_origin_in_each_view(shop: Shop) -> None:
+    [plan] = json.loads(shop("plans", "ls", "--json").stdout)
+    forked = json.loads(shop("plans", "fork", plan["plan_id"], "--at", "2", "--dry", "--json").stdout)
+    told = f"dry fork of plan {plan['plan_id']} at decision 2"
+    assert told in shop("plans", "show", forked["plan_id"]).stdout
+    assert told in shop("why", forked["plan_id"]).stdout
+    refused = shop("plans", "fork", plan["plan_id"], "--at", "9")
+    assert refused.exit_code != 0
+    assert "has no decision 9, only 3" in refused.stderr

@@ -291,6 +291,8 @@ MANAGING: dict[str, Call] = {
     "collect_cases": lambda c, t: _of(c, t).collect_cases(),
     "remove_case": lambda c, t: _of(c, t).remove_case("unknown"),
     "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
+    "fork": lambda c, t: _of(c, t).fork(t.plan_id, 1),
+    "fork_to_act": lambda c, t: _of(c, t).fork(t.plan_id, 1, act=True),
     "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }
 GRANTING: dict[str, Call] = {

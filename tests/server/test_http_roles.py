@@ -71,6 +71,7 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/prompt": Row("steer"),
     f"GET {PLAN}/trial": Row("steer"),
     f"POST {PLAN}/trial": Row("lend", lambda t: {"model": "ollama_chat/none", "patience": 0}),
+    f"POST {PLAN}/forks": Row("lend", lambda t: {"at": 1}),
     "GET /v1/cases": Row("enrol"),
     "POST /v1/cases/import": Row("enrol", lambda t: {"cases": []}),
     "POST /v1/cases/collect": Row("enrol", no_body),

@@ -1,13 +1,20 @@
 """Extension: calls of models in trials, cases, and checks of upgrades."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
 from soorma_ai.features.trials.cases.loop import keep_making_cases
 from soorma_ai.features.trials.cases.ports import CASES
+from soorma_ai.features.trials.forks.ports import FORKS
+from soorma_ai.features.trials.forks.statements import begin_fork
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.features.trials.upgrade.statements import find_registrations
+from soorma_ai.kernel.domain.effects import Effect
+from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
@@ -30,6 +37,12 @@ class SqlCases(StorePart):
     end_review = writing(case_statements.end_review)
 
 
+class SqlForks(StorePart):
+    async def begin_fork(self, plan: PlanRecord, effects: Sequence[Effect], now: datetime) -> bool:
+        is_new, _ = await self.publish(lambda db: begin_fork(db, plan, effects), now)
+        return is_new
+
+
 class SqlContracts(StorePart):
     registrations = reading(find_registrations)
     open_work = reading(find_open_work)
@@ -40,7 +53,7 @@ EXTENSION = Extension(
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
         tables=(Table("trial_call"), Table("review"), Table("decision_case")),
-        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts},
+        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts, FORKS: SqlForks},
         closing=case_statements.CLOSING,
         removal=Removal(
             of_questions=case_statements.OF_QUESTIONS,

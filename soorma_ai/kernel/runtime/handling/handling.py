@@ -26,6 +26,7 @@ from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.fold import fold, fold_effect
+from soorma_ai.kernel.rules.plans.forks import stay_in_fork
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
@@ -246,7 +247,8 @@ class Handling:
     def effects(self) -> tuple[Effect, ...]:
         """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
         changes = self._closed_with or self._changes()
-        return (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+        effects = (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+        return effects if self._state is None else stay_in_fork(self._state.plan, effects)
 
     def _changes(self) -> Changes:
         memory = self._memory.changes
