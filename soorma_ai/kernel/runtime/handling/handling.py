@@ -23,6 +23,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, Prompts, Reasoner, Settlement, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
+from soorma_ai.kernel.ports.shadows import Shadow
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.fold import fold, fold_effect
@@ -62,7 +63,8 @@ class Observer(Protocol):
 
 
 class Services(Struct, frozen=True):
-    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
+    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans.
+    `shadows` are those of the planners of this process."""
 
     store: Store
     clock: Clock
@@ -76,6 +78,7 @@ class Services(Struct, frozen=True):
     limits: Limits = Limits()
     models: Models = field(default_factory=Models)
     choose_model: ChooseModel | None = None
+    shadows: dict[str, Shadow] = field(default_factory=dict[str, Shadow])
     embedding: VectorSource | None = None
     parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False
