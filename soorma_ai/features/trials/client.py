@@ -39,8 +39,8 @@ class AsyncTrials:
         )
 
     async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport:
-        """Return the newest outcomes of a planner's shadow, and its costs of the last days. Raise Forbidden without the
-        operator's role."""
+        """Return the newest outcomes of the shadow of a `planner`, and its costs of the last days. Raise Forbidden
+        without the operator's role."""
         return await self._caller.read(get("shadows", planner, limit=limit), ShadowReport)
 
 

@@ -62,8 +62,8 @@ class TrialCalls(OperatorCalls):
 
     @CALLS("GET /shadows/{planner}", Act.MANAGE, "report_shadow")
     async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport:
-        """Return the newest outcomes of a planner's shadow, and its costs of the last days. Raise Forbidden without the
-        operator's role."""
+        """Return the newest outcomes of the shadow of a `planner`, and its costs of the last days. Raise Forbidden
+        without the operator's role."""
         check(self.person, CALLS["shadow_report"], Owner(self.person.tenant_id), "")
         return await self.services.store.part(SHADOWS).shadow_report(self.person.tenant_id, planner, limit)
 
