@@ -143,6 +143,19 @@ async def test_plans_take_the_same_steps_at_the_same_moments_with_and_without_a_
     assert beside == without
 
 
+@pytest.mark.parametrize("first", [err, burst])
+async def test_an_error_of_a_shadow_leaves_out_its_own_decision_alone(
+    platform: Platform, caplog: pytest.LogCaptureFixture, first: Callable[[ModelQuestion], Item]
+) -> None:
+    await start(
+        platform, model_b(lambda question: first(question) if answer(question) is RESERVE else answer(question))
+    )
+    await finished(platform)
+    found = await report(platform, 2)
+    assert (sorted(one.tried for one in found.trials), found.unanswered) == ([2, 3], 1)
+    assert len([one for one in caplog.records if "shadow" in one.getMessage()]) == 1
+
+
 async def test_the_budget_of_a_day_holds_and_the_next_day_has_its_own(
     platform: Platform, path: Path, clock: VirtualClock
 ) -> None:
