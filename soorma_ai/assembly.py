@@ -39,6 +39,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Observer, Services
 from soorma_ai.kernel.runtime.handling.process.counters import Counters
 from soorma_ai.kernel.runtime.handling.process.model_forms import StoredForms
+from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
@@ -97,19 +98,7 @@ async def assemble(
     owner = opened.enter_context(OwnerLock.take(path, purpose=purpose)) if path else None
     store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
-    services = Services(
-        store,
-        clock,
-        PromptFiles(*settings.prompts_dirs),
-        signals,
-        max_backlog=settings.max_backlog,
-        limits=given.limits,
-        make_reasoner=reasoners_of(StoredForms(store, clock)),
-        parts=context_parts(_live(extensions, store)),
-        observers=observers_of(extensions, signals.tallies),
-        embedding=Embedding(given.embedder) if given.embedder else None,
-    )
-
+    services = _make_services(settings, given, extensions, store, clock, signals)
     supervisor: Supervisor | None = None
 
     def arrived(arrival: Arrival) -> None:
@@ -129,6 +118,25 @@ async def assemble(
     if owner is not None:
         await _open_control(opened, owner, services)
     return services, supervisor
+
+
+def _make_services(
+    settings: Settings, given: Overrides, extensions: Sequence[Extension], store: Store, clock: Clock, signals: Signals
+) -> Services:
+    live = _live(extensions, store)
+    return Services(
+        store,
+        clock,
+        PromptFiles(*settings.prompts_dirs),
+        signals,
+        max_backlog=settings.max_backlog,
+        limits=given.limits,
+        models=Models(reasoners_of(StoredForms(store, clock))),
+        choose_model=next((one.choose_model for one in live if one.choose_model), None),
+        parts=context_parts(live),
+        observers=observers_of(extensions, signals.tallies),
+        embedding=Embedding(given.embedder) if given.embedder else None,
+    )
 
 
 async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Services) -> None:

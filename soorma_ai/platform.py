@@ -93,7 +93,7 @@ class Platform(LocalClient):
         for given in agents:
             _must_be_an_agent(given)
         for agent in agents:
-            agent.take_reasoner(self.services.make_reasoner)
+            agent.take_reasoner(self.services.models)
         await asyncio.gather(*(agent.prepare() for agent in agents))
         for agent in agents:
             agent.check()

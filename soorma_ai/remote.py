@@ -20,6 +20,7 @@ from soorma_ai.kernel.extension import context_parts
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
+from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.settings import SERVER_URL, TOKEN, Server, read_server, read_settings
@@ -71,7 +72,7 @@ class RemoteAgents:
         signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
         parts = context_parts(EVERY)
         self._services = Services(
-            self._store, self._clock, prompts, signals, make_reasoner=reasoners_of(None), parts=parts, is_remote=True
+            self._store, self._clock, prompts, signals, models=Models(reasoners_of(None)), parts=parts, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
         self._store.notify(signals.signal_commit, self._supervisor.note_arrival)
@@ -91,7 +92,7 @@ class RemoteAgents:
         for agent in agents:
             must_run_elsewhere(agent)
         for agent in agents:
-            agent.take_reasoner(self._services.make_reasoner)
+            agent.take_reasoner(self._services.models)
         await asyncio.gather(*(agent.prepare() for agent in agents))
         for agent in agents:
             agent.check()

@@ -13,6 +13,7 @@ from soorma_ai.features.tracking import tracker
 from soorma_ai.features.trials import service as trials
 from soorma_ai.features.trials.cases import service as cases
 from soorma_ai.features.trials.forks import service as forks
+from soorma_ai.features.trials.retirement import service as models
 from soorma_ai.features.upkeep import service as upkeep
 from soorma_ai.kernel.domain.calls import Right
 from soorma_ai.kernel.rules import authority
@@ -22,7 +23,7 @@ from soorma_ai.kernel.runtime.views import registry
 _ROWS = (
     *(client.PLANS, client.REQUESTS, client.EVENTS, client.QUESTIONS),
     *(memory.CALLS, sessions.CALLS, registry.CALLS, tracker.CALLS, inbox.CALLS, keys.CALLS, memos.CALLS),
-    *(operator.CALLS, letters.CALLS, reader.CALLS, trials.CALLS, cases.CALLS, forks.CALLS, upkeep.CALLS),
+    *(operator.CALLS, letters.CALLS, reader.CALLS, trials.CALLS, cases.CALLS, forks.CALLS, models.CALLS, upkeep.CALLS),
 )
 _OTHERS = [forks.FORK_TO_ACT, *(one for one in vars(authority).values() if isinstance(one, Right))]
 

@@ -34,10 +34,10 @@ from soorma_ai.kernel.domain.registry import (
 )
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import JsonObject, span_of
-from soorma_ai.kernel.ports import ModelSettings, Reasoner
 from soorma_ai.kernel.rules.delivery.route import is_pattern
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.handling.replies import tell_requester
 from soorma_ai.process import AgentProcess
 
@@ -198,8 +198,8 @@ class Agent(AgentProcess):
             subscriptions=tuple(Subscription(r.topic, r.event_type) for r in self._routes if r.topic is not None),
         )
 
-    def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
-        """Take a reasoner for its model; the platform calls this at the start with its own `make`."""
+    def take_reasoner(self, models: Models) -> None:
+        """Take a reasoner for its model; the platform calls this at the start with the `models` of its process."""
 
     async def prepare(self) -> None:
         """Read parts of its registration from outside; the platform calls it before the check."""

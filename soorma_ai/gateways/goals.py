@@ -1,20 +1,35 @@
-"""Goals from other protocols: the payload of a person's words, and the state of a goal before and after its begin."""
+"""Goals from other protocols: their offer, their payload from a person's words, their begin, and their state before
+and after it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
+from typing_extensions import Unpack
 
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import Held, LocalProtocolError
+from soorma_ai.kernel.domain.call_options import SubmitOptions
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.domain.registry import EventRole, RegisteredEvent
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject, digest
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
+from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.handling.handling import Services
 
 WORDS = "text"
+
+
+async def shown_events(services: Services, tenant_id: str) -> Sequence[RegisteredEvent]:
+    """Return the events of present agents, for a card or a list of tools. A gone agent's goal can still be given."""
+    return await services.store.registry.live_events(tenant_id, services.clock.now())
+
+
+async def known_events(services: Services, tenant_id: str) -> Sequence[RegisteredEvent]:
+    """Return the events of all registered agents, present or gone, for the goal of a call."""
+    return await services.store.registry.all_events(tenant_id)
 
 
 def offered_goals(known: Iterable[RegisteredEvent], only: Collection[str] | None) -> list[RegisteredEvent]:
@@ -27,16 +42,60 @@ def offered_goals(known: Iterable[RegisteredEvent], only: Collection[str] | None
 def payload_of(words: str, data: JsonObject, schema: JsonObject, cure: str) -> JsonObject:
     """Return the payload for a schema: the data, with the words in their field.
 
-    Raise LocalProtocolError with the `cure` for words alone without a field.
+    Raise LocalProtocolError for words without a field, with the `cure`, and for a field with other data.
     """
     if not words:
         return data
     field = _field_of_words(schema)
     if field is None:
         if data:
-            return data
+            raise LocalProtocolError("the text has no field beside the data: leave it out, or put it into the data")
         raise LocalProtocolError(f"text alone is not enough here: {cure}")
+    if data.get(field, words) != words:
+        raise LocalProtocolError(f"the text and the data both give {field!r}: leave one of them out")
     return {field: words, **data}
+
+
+class BegunGoal(Struct, frozen=True):
+    """Goal of a call. `is_held`: people approve it before its plan begins, or have rejected it."""
+
+    goal_id: str
+    plan_id: str
+    is_held: bool = False
+
+    @property
+    def task_id(self) -> str:
+        """The id of the plan, or of the goal for a held one."""
+        return self.goal_id if self.is_held else self.plan_id
+
+
+async def begin_goal(client: Client, goal: str, payload: JsonObject, **options: Unpack[SubmitOptions]) -> BegunGoal:
+    """Submit a goal, or find the one of this key and payload, even a rejected one. Raise as `submit` does, but for
+    Held."""
+    key = options.get("idempotency_key")
+    if key is not None:
+        gate = await client.services.store.plans.expectation(gate_id(client.event_id(goal, key)))
+        if gate is not None and rejection_of(gate) is not None and _holds(gate, payload):
+            return _held_goal(gate)
+    try:
+        plan = await client.submit(goal, payload, **options)
+    except Held as held:
+        gate = await client.services.store.plans.expectation(gate_id(held.request_id))
+        if gate is None or not _holds(gate, payload):
+            raise
+        return _held_goal(gate)
+    return BegunGoal(plan.goal_id, plan.plan_id)
+
+
+def _holds(gate: Expectation, payload: JsonObject) -> bool:
+    sent = request_of(gate)
+    return sent is not None and sent.target is not None and digest(sent.data) == digest(payload)
+
+
+def _held_goal(gate: Expectation) -> BegunGoal:
+    sent = request_of(gate)
+    assert sent is not None and sent.target is not None, f"{gate.id} holds a goal"
+    return BegunGoal(sent.id, plan_id_of(sent.id, sent.target), is_held=True)
 
 
 class GoalState(Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from soorma_ai.kernel.ports.part_keys import ContextKey
-from soorma_ai.kernel.runtime.handling.handling import Handling, Observer, Services
+from soorma_ai.kernel.runtime.handling.handling import ChooseModel, Handling, Observer, Services
 from soorma_ai.kernel.runtime.handling.process.counters import Counters
 from soorma_ai.kernel.sql.storage import FeatureSet, Storage
 
@@ -18,7 +18,7 @@ class Extension(Struct, frozen=True, kw_only=True):
 
     `storage` has its tables, parts and hooks. `loops` run beside agents, by name. `context` makes its parts of a
     handler's context, each for one handling. `observe` makes its observer of commits, for a process with these
-    counters.
+    counters. `choose_model` returns the model in force.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     loops: Mapping[str, Loop] = {}
     context: Mapping[ContextKey[Any], Callable[[Handling], Any]] = {}
     observe: Callable[[Counters], Observer] | None = None
+    choose_model: ChooseModel | None = None
 
 
 def context_parts(extensions: Iterable[Extension]) -> dict[ContextKey[Any], Callable[[Handling], Any]]:

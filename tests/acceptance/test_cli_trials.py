@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from cli_kit import SOORMA, Shop
-from kit import PATIENCE, order, payments, planner, stock
+from kit import PATIENCE, order, payments, planner, stock, until
 from places import raw
 
-from soorma_ai import Platform
+from soorma_ai import Change, ChoreographyPlanner, Platform
 from soorma_ai.testing.model_server import ModelServer, Reply
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
@@ -205,3 +205,82 @@ def test_a_fork_names_its_origin_in_each_view(shop: Shop) -> None:
     refused = shop("plans", "fork", plan["plan_id"], "--at", "9")
     assert refused.exit_code != 0
     assert "has no decision 9, only 3" in refused.stderr
+
+
+@pytest.fixture
+def models(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs `soorma models retire scripted --to openai/gpt-4o` with a model with these answers, in order."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def run(answers: list[Any], *options: str) -> Any:
+        left, price = iter(answers), ("--price", "0.001", "0.001")
+        with ModelServer(lambda body: Reply(json.dumps(next(left)))) as server:
+            command = ("models", "retire", "scripted", "--to", "openai/gpt-4o")
+            return shop(*command, "--api-base", server.url, *price, *options)
+
+    return run
+
+
+def test_a_model_is_retired_after_a_trial_and_restored(shop: Shop, models: Callable[..., Any]) -> None:
+    ended = models([RESERVE, OTHER])
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "scripted: orders; 0 open plans, 0 of them parked"
+    assert "decision 2: payment.charge.requested with another payload" in ended.stdout
+    assert "pass@1  50.0%" in ended.stdout
+    assert lines[-2].startswith("openai/gpt-4o in the place of scripted: orders; 0 open plans")
+    assert lines[-1] == "`soorma models restore scripted` undoes this"
+    assert shop("models", "ls").stdout.splitlines() == [
+        "openai/gpt-4o\topenai/gpt-4o\t\t0\t0",
+        "scripted\topenai/gpt-4o\torders\t0\t0",
+    ]
+    assert shop("models", "restore", "scripted").exit_code == 0
+    assert shop.json("models", "ls")[0]["model"] == "scripted"
+    assert shop("models", "restore", "scripted").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(("--at-least", "0.51"), "nothing is switched"), (("--max-usd", "1"), "a larger --max-usd goes on")],
+)
+def test_a_bad_or_incomplete_trial_switches_nothing(
+    shop: Shop, models: Callable[..., Any], options: tuple[str, ...], told: str
+) -> None:
+    ended = models([RESERVE, OTHER], *options)
+    assert ended.exit_code == 1, ended.output
+    assert told in ended.stderr
+    assert [one["model"] for one in shop.json("models", "ls")] == ["scripted"]
+
+
+def test_a_model_is_retired_without_a_trial(shop: Shop, models: Callable[..., Any]) -> None:
+    ended = models([], "--no-trial", "--json")
+    assert ended.exit_code == 0, ended.output
+    switch = json.loads(ended.stdout)["switch"]
+    assert (switch["model"], switch["to"], switch["planners"]) == ("scripted", "openai/gpt-4o", ["orders"])
+
+
+async def _run_with_shadow(shop: Shop) -> None:
+    async with Platform(shop.url) as platform:
+        agent = planner([RESERVE, CHARGE, DONE], name="shadowed", goals=["shadowed.wanted"])
+        agent.shadow(Change(model="other"), max_usd_a_day=5, share=1.0)
+        answers = iter([RESERVE, OTHER, DONE])
+        other = ScriptedReasoner(lambda _: next(answers), model="other", usd_per_token=1e-4)
+        owner = ChoreographyPlanner("owner", reasoner=other, goals=["owner.wanted"])
+        await platform.start(agent, owner, stock(), payments())
+        plan = await platform.submit("shadowed.wanted", {})
+        await plan.result(timeout=PATIENCE)
+
+        async def all_asked() -> bool:
+            return len((await platform.shadow_report("shadowed")).trials) == 3
+
+        await until(platform, all_asked)
+
+
+def test_the_outcomes_of_a_shadow_are_shown(shop: Shop) -> None:
+    asyncio.run(_run_with_shadow(shop))
+    ended = shop("trial", "--shadow", "shadowed")
+    assert ended.exit_code == 0, ended.output
+    assert "decision 2: payment.charge.requested with another payload" in ended.stdout
+    assert "2 of 3 decisions same  66.7%" in ended.stdout
+    assert shop("trial", "--shadow", "nobody").stdout == "no outcomes\n"
+    assert shop("trial", "--shadow", "shadowed", *MODEL).exit_code == 2

@@ -32,6 +32,7 @@ from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.trials import service as trials
 from soorma_ai.features.trials.cases import service as cases
 from soorma_ai.features.trials.forks import service as forks
+from soorma_ai.features.trials.retirement import service as models
 from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client import operator
@@ -370,6 +371,15 @@ CASES = Service(
     text="Cases: recorded decisions with a judgement.",
     is_part=True,
 )
+MODELS = Service(
+    models.ModelCalls,
+    (*models.CALLS,),
+    client="AsyncModels",
+    blocking="BlockingModels",
+    protocol="ModelCalls",
+    text="Models of planners, and their replacements.",
+    is_part=True,
+)
 READER = Service(
     reader.PlanReader,
     (*reader.CALLS,),
@@ -417,6 +427,12 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "features/trials/forks/calls.py": ("Calls about forks.", (write_protocol,), (FORKS,)),
     "features/trials/forks/client.py": ("Calls about forks over HTTP.", (write_client, write_blocking), (FORKS,)),
     "features/trials/cases/client.py": ("Calls about cases over HTTP.", (write_client, write_blocking), (CASES,)),
+    "features/trials/retirement/calls.py": ("Calls about models.", (write_protocol,), (MODELS,)),
+    "features/trials/retirement/client.py": (
+        "Calls about models over HTTP.",
+        (write_client, write_blocking),
+        (MODELS,),
+    ),
     "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
     "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
     "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),

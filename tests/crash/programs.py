@@ -247,8 +247,46 @@ CIRCLES = Program(
     sampled=_SAMPLED,
 )
 
+
+def _retirement(end: End) -> Iterator[str]:
+    """Expect the first answers by the former model, and all others by the one in its place."""
+    yield from _comes_to([{"amount": n} for n in range(1, 4)], {"charge": 3})(end)
+    asked = Counter(json.loads(row)["model"] for row in end.get("journal", ()))
+    if asked != {"old": 3, "new": 3}:
+        yield f"answers by model: {asked}"
+
+
+RETIREMENT = Program(
+    "a retired model",
+    HERE / "retire_flow.py",
+    _retirement,
+    _POINTS - {"sql.delete.timer"}
+    | _PEOPLE
+    | _MODEL
+    | {"retire.after", "restore.after", "sql.insert.model_replacement", "sql.delete.model_replacement"},
+    sampled=_SAMPLED,
+)
+SHADOW = Program(
+    "a shadow",
+    HERE / "retire_flow.py",
+    _retirement,
+    _POINTS - {"sql.delete.timer"}
+    | {
+        "shadow.told",
+        "sql.insert.shadow",
+        "sql.insert.shadow_budget",
+        "sql.insert.trial_call",
+        "sql.update.trial_call",
+    },
+    {"shadow": True},
+    sampled=_SAMPLED,
+)
+
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
-PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, *EXAMPLES)}
+PROGRAMS = {
+    program.name: program
+    for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, RETIREMENT, SHADOW, *EXAMPLES)
+}
 
 # Poison candidates rest for minutes.
 _IN_A_HURRY = {"hurry": 60}

@@ -15,7 +15,7 @@ import remote_layer
 import strace
 import syscall_layer
 from planted import IN_A_FILE, NEEDS_STRACE, PLANTED, Hunter
-from programs import AWAY, BY_A_BROKER, CIRCLES, EXAMPLES, FAN_IN, ORDER, ORDERS, THAT_KILL
+from programs import AWAY, BY_A_BROKER, CIRCLES, EXAMPLES, FAN_IN, ORDER, ORDERS, RETIREMENT, THAT_KILL
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -123,6 +123,15 @@ def test_a_kill_gives_back_no_spent_budget_to_a_circle_of_delegations(stage: Sta
     trials = failpoint_layer.run(stage, CIRCLES, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 5
+
+
+def test_a_kill_at_a_switch_of_models_leaves_the_end_unchanged(stage: Stage, rng: random.Random) -> None:
+    undisturbed = stage.crashless(RETIREMENT)
+    switches = ("retire.", "restore.", "sql.insert.model_", "sql.delete.model_")
+    around = [one for one in failpoint_layer.positions(undisturbed.passed) if one.point.startswith(switches)]
+    trials = failpoint_layer.run(stage, RETIREMENT, undisturbed.end, rng.sample(around, 3))
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) == 3
 
 
 def test_a_kill_at_any_system_call_leaves_the_end_unchanged(

@@ -7,10 +7,10 @@ import pytest
 from kit import PATIENCE, events, order, payments, planner, stock, the_wait, wait_for_end
 from test_trials import rows_of
 
-from soorma_ai import Platform
+from soorma_ai import ChoreographyPlanner, Platform
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.testing.scripted import Item, complete, publish, publish_all, wait
+from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish, publish_all, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
@@ -169,3 +169,12 @@ async def test_a_plan_that_cannot_be_forked_is_refused_with_the_reason(platform:
         await platform.fork(plan.plan_id, 9)
     with pytest.raises(LocalProtocolError, match="exclude each other"):
         await platform.fork(plan.plan_id, 2, dry=True, act=True)
+
+
+async def test_a_fork_asks_its_model(platform: Platform) -> None:
+    other = ChoreographyPlanner("other", goals=["other.wanted"], reasoner=ScriptedReasoner([DONE], model="other"))
+    await platform.start(other)
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE)
+    fork = await platform.fork(plan_id, 3, model="other")
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert [one.model for one in ended.decisions] == ["other"]

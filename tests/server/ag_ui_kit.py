@@ -32,6 +32,7 @@ RULES: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "start and end are of one thread and run": lambda all_: (
         len({(one.thread_id, one.run_id) for one in all_ if _kind(one) in ("RUN_STARTED", "RUN_FINISHED")}) == 1
     ),
+    "no request or question is open at the last end": lambda all_: _is_interrupt(all_[-1]) or not _left_open(all_),
     "the version is told": lambda all_: getattr(all_[0], "protocol_version", None) == PROTOCOL_VERSION,
 }
 
@@ -86,6 +87,20 @@ def open_run(served: Starlette, token: str, goal: str, given: Mapping[str, Any])
 
 def _kind(event: Any) -> str:
     return EventType(event.type).value
+
+
+def _is_interrupt(event: Any) -> bool:
+    return getattr(getattr(event, "outcome", None), "type", "") == "interrupt"
+
+
+def _left_open(events: Sequence[Any]) -> list[str]:
+    last = {one.message_id: one.content["status"] for one in events if _kind(one) == "ACTIVITY_SNAPSHOT"}
+    return [name for name, status in last.items() if status in ("in flight", "open")]
+
+
+def states_of(events: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return the types and states of requests and questions, in order."""
+    return [(one.activity_type, one.content["status"]) for one in events if _kind(one) == "ACTIVITY_SNAPSHOT"]
 
 
 def _places(events: Sequence[Any], *wanted: str) -> list[int]:

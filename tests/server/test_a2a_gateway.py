@@ -190,11 +190,13 @@ async def test_a_goal_held_for_approval_is_already_a_task(platform: Platform) ->
         assert await manager.answer(wait.wait_id, {"approved": True}) == "accepted"
         seen = [one async for one in client.subscribe(SubscribeToTaskRequest(id=task.id))]
         assert state_in(seen[-1]) == COMPLETED
-        refused = await send_message(client, {"order_id": "A2"})
+        refused = await send_message(client, {"order_id": "A2"}, message_id="m2")
         (wait,) = await manager.waits()
         assert await manager.answer(wait.wait_id, {"approved": False}, note="too dear") == "accepted"
         ended = await client.get_task(GetTaskRequest(id=refused.id))
         assert (ended.status.state, ended.status.message.parts[0].text) == (REJECTED, "rejected by boss: too dear")
+        again = await send_message(client, {"order_id": "A2"}, message_id="m2")
+        assert (again.id, again.status.state) == (refused.id, REJECTED)
 
 
 async def test_a_task_is_cancelled_once(platform: Platform) -> None:
@@ -371,6 +373,20 @@ async def test_a_card_lists_the_goals_as_skills(platform: Platform) -> None:
         async with connect_client(url, "maria") as client:
             whole = await client.get_extended_agent_card(GetExtendedAgentCardRequest())
             assert [skill.id for skill in whole.skills] == ["order.received"]
+
+
+async def test_a_card_hides_the_goals_of_gone_agents_and_takes_them(platform: Platform) -> None:
+    second = planner([complete({})], name="returns", goals=["order.returned"])
+    async with serve_gateway(platform, *shop(), second, auth=KEYS) as url, httpx.AsyncClient(base_url=url) as http:
+        await platform.services.store.registry.leave(["returns"])
+        for card in ("agent-card.json", "agent.json"):
+            found = (await http.get(f"/.well-known/{card}")).json()["skills"]
+            assert [skill["id"] for skill in found] == ["order.received"]
+        async with connect_client(url, "maria") as client:
+            whole = await client.get_extended_agent_card(GetExtendedAgentCardRequest())
+            assert [skill.id for skill in whole.skills] == ["order.received"]
+            task = await send_message(client, {"order_id": "A1"}, about={"skill": "order.returned"}, at_once=True)
+            assert task.metadata["goal"] == "order.returned"
 
 
 async def test_a_tenants_goals_are_on_no_card_but_its_own(platform: Platform) -> None:

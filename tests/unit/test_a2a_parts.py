@@ -66,15 +66,27 @@ def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
         ("", {"x": 1}, {}, {"x": 1}),
         ("tea", {}, {}, {"text": "tea"}),
         ("tea", {"x": 1}, {"properties": {"x": NUMBER, "text": TEXT}}, {"x": 1, "text": "tea"}),
-        ("tea", {"text": "said"}, {"properties": {"text": TEXT}}, {"text": "said"}),
+        ("tea", {"text": "tea"}, {"properties": {"text": TEXT}}, {"text": "tea"}),
         ("tea", {}, {"properties": {"topic": TEXT}}, {"topic": "tea"}),
         ("tea", {}, {"properties": {"topic": TEXT, "note": TEXT}, "required": ["topic"]}, {"topic": "tea"}),
-        ("tea", {"x": 1}, {"properties": {"x": NUMBER}}, {"x": 1}),
-        ("tea", {"x": 1}, {"additionalProperties": False}, {"x": 1}),
     ],
 )
 def test_text_fills_the_text_field_of_the_schema(words: str, data: Any, schema: Any, payload: Any) -> None:
     assert payload_of(words, data, schema) == payload
+
+
+@pytest.mark.parametrize(
+    ("data", "schema", "fault"),
+    [
+        ({"text": "said"}, {"properties": {"text": TEXT}}, "both give 'text': leave one of them out"),
+        ({"topic": ""}, {"properties": {"topic": TEXT}}, "both give 'topic': leave one of them out"),
+        ({"x": 1}, {"properties": {"x": NUMBER}}, "no field beside the data: leave it out"),
+        ({"x": 1}, {"additionalProperties": False}, "no field beside the data: leave it out"),
+    ],
+)
+def test_text_is_never_dropped_beside_data(data: Any, schema: Any, fault: str) -> None:
+    with pytest.raises(LocalProtocolError, match=fault):
+        payload_of("tea", data, schema)
 
 
 @pytest.mark.parametrize(

@@ -201,10 +201,8 @@ def test_a_dry_fork_stops_at_a_request_without_a_reply(action: Any, words: str) 
 
 def test_a_join_fires_at_its_need_by_the_recorded_order_of_replies() -> None:
     joined = rehearsed(PublishAllAction(requests=(PAY, PAY), need=1))
-    assert [(one.kind, one.place, one.data) for one in steps(joined)][2:] == [
-        ("replied", 1, "second"),
-        ("joined", 0, None),
-    ]
+    told = [(one.kind, one.place, one.data) for one in steps(joined)]
+    assert told[2:] == [("replied", 1, "second"), ("joined", 0, None)]
     [join] = expectations_in(joined)
     assert (join.kind, join.join and join.join.need) == ("join", 1)
     forked, last = joined.plan, steps(joined)[-1]
@@ -260,12 +258,8 @@ def test_a_fork_asks_anew_by_its_own_event_while_nothing_is_open() -> None:
 
 def test_a_fork_is_a_new_root_of_the_same_user_in_no_session() -> None:
     forked = fork_plan(plan("failed", parent_plan_id="p-0", reason="no", failure="x", depth=2), HELD, "f-1", NOW)
-    assert (forked.plan_id, forked.root_plan_id, forked.parent_plan_id, forked.answer_key) == (
-        "f-1",
-        "f-1",
-        None,
-        "f-1",
-    )
+    ids = (forked.plan_id, forked.root_plan_id, forked.parent_plan_id, forked.answer_key)
+    assert ids == ("f-1", "f-1", None, "f-1")
     assert (forked.status, forked.reason, forked.failure, forked.steps, forked.depth) == ("running", None, None, 3, 2)
     lineage = forked.lineage
     assert (lineage.user_id, lineage.session_id, lineage.plan_id, lineage.root_plan_id) == ("ada", None, "f-1", "f-1")

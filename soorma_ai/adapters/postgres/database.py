@@ -99,7 +99,8 @@ class Database(database.Database):
         self._writer.connection.holder = listener.number
         beside = self._connection(loop)
         beside.holder, beside.is_beside = listener.number, True
-        self._claims = PostgresWriter(beside, self._limit)
+        numbering = TransactionHooks(begin=lambda _, number: self.routes.note_number(number))
+        self._claims = PostgresWriter(beside, self._limit, numbering)
         try:
             with in_our_words():
                 await asyncio.to_thread(listener.begin)
@@ -158,7 +159,12 @@ class Database(database.Database):
     ) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
-        return await self._readers.read(query, acting, is_single=is_single, follows=follows)
+        return await self._readers.read(partial(self._read_noted, query), acting, is_single=is_single, follows=follows)
+
+    def _read_noted(self, query: Callable[[family.Reader], T], db: family.Reader) -> T:
+        found = query(db)
+        self.routes.note_number(db.registry)
+        return found
 
     async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""
@@ -196,6 +202,7 @@ class Database(database.Database):
 
     def _forget_changes(self, db: Connection, registry: int) -> None:
         """Forget routes changed by another process, and parts of prompts possibly removed by it."""
+        self.routes.note_number(registry)
         if registry != self._registry:
             self.routes.forget()
             db.parts.clear()

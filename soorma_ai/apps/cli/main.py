@@ -32,6 +32,7 @@ _COMMANDS = {
         "Judge recorded answers by today's code, registry, rules and prompts.",
     ),
     "cases": ("soorma_ai.features.trials.cases.commands", "Make, list, export and import cases for trials."),
+    "models": ("soorma_ai.features.trials.retirement.commands", "List, retire and restore models of planners."),
     "upgrade": ("upgrade", "Judge open plans and parked requests by new code."),
     "inbox": ("soorma_ai.features.human_tasks.commands", "List open questions, the most urgent first."),
     "approve": ("answer", "Approve a request that is waiting for approval."),

@@ -62,7 +62,7 @@ class EventSelector:
             if not model:
                 raise ConfigError(f"{who} cannot think: give model='provider/model', or a reasoner=")
             settings = ModelSettings(model, options.get("api_base"), options.get("api_key"))
-            reasoner = context.handling.services.make_reasoner(settings)
+            reasoner = context.handling.services.models.make(settings)
         self._context = context
         self._reasoner = reasoner
         instructions, room = options.get("instructions", ""), room_of(who, options)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,8 @@ from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.features.trials.calls import TrialCalls
 from soorma_ai.features.trials.cases.calls import CaseCalls
 from soorma_ai.features.trials.records import MOST_TIMES, ModelTrial, PlanTrial, Stop
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS
 from soorma_ai.settings import is_postgres, read_settings, sqlite_path
 from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
@@ -23,6 +26,7 @@ from soorma_ai.surfaces.store_access import open_store
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
 
 if TYPE_CHECKING:
+    from soorma_ai.features.trials.figures import TrialReport
     from soorma_ai.features.trials.ports import TrialLedger
     from soorma_ai.kernel.runtime.client.client import Client
 
@@ -43,13 +47,14 @@ class LedgerClient(CaseCalls, Protocol):
 
 
 class TrialOptions(Struct, frozen=True, kw_only=True):
-    """Options of the command."""
+    """Options of the command. Plans of other `planners` are left out; with `last`, it ends behind so many decisions."""
 
     plan: str | None
     since: timedelta | None
     sample: int
     prompts: Path | None
     cases: str | None
+    shadow: str | None
     model: str | None
     times: int
     max_usd: float | None
@@ -57,13 +62,31 @@ class TrialOptions(Struct, frozen=True, kw_only=True):
     api_base: str | None
     price: tuple[float, float] | None
     as_json: bool
+    planners: tuple[str, ...] | None = None
+    last: int | None = None
+
+
+class TrialRun(Struct, frozen=True):
+    """Run of a command: the trials that were made, their figures, and whether a signal ended it."""
+
+    trials: list[ModelTrial]
+    report: "TrialReport"
+    is_interrupted: bool
+
+    @property
+    def is_whole(self) -> bool:
+        return not any(one.stopped for one in self.trials)
 
 
 @click.command()
 @click.argument("plan", required=False, type=PlanId())
 @click.option("--since", type=Age(), metavar="AGE", help="Without PLAN: plans of this age at most, as 36h, 30d, 8w.")
 @click.option(
-    "--sample", type=click.IntRange(1), default=50, show_default=True, help="Without PLAN: number of newest plans."
+    "--sample",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Without PLAN: number of newest plans; of newest outcomes with --shadow.",
 )
 @click.option(
     "--prompts",
@@ -72,6 +95,7 @@ class TrialOptions(Struct, frozen=True, kw_only=True):
     help="Folder with prompts, searched before all others.",
 )
 @click.option("--cases", metavar="SET", help="Ask the questions of cases/SET.jsonl, or of the store's cases.")
+@click.option("--shadow", metavar="PLANNER", help="Show the outcomes of this planner's shadow.")
 @click.option("--model", metavar="MODEL", help="Ask this model the recorded questions again.")
 @click.option(
     "--times", type=click.IntRange(1, MOST_TIMES), default=1, show_default=True, help="Answers to each question."
@@ -92,6 +116,9 @@ def trial(access: Access, **given: Any) -> None:
     """
     wanted = TrialOptions(**given)
     access = _check_options(access, wanted)
+    if wanted.shadow is not None:
+        _show_shadow(access, wanted.shadow, wanted)
+        return
     if wanted.model is not None:
         _try_model(access, wanted, wanted.model)
         return
@@ -115,6 +142,9 @@ def _check_options(access: Access, wanted: TrialOptions) -> Access:
     of_model |= {"--price": wanted.price is not None, "--cases": wanted.cases is not None}
     if wanted.model is None and (alone := [name for name, is_given in of_model.items() if is_given]):
         raise click.UsageError(f"{alone[0]} is for a trial of a model: give --model too")
+    others = (wanted.plan, wanted.since, wanted.prompts, wanted.cases, wanted.model)
+    if wanted.shadow is not None and any(one is not None for one in others):
+        raise click.UsageError("--shadow shows kept outcomes: leave out PLAN, --since, --prompts, --cases and --model")
     if wanted.cases is not None and (wanted.plan is not None or wanted.since is not None):
         raise click.UsageError("--cases names the questions: leave out PLAN and --since")
     of_machine = {
@@ -129,6 +159,17 @@ def _check_options(access: Access, wanted: TrialOptions) -> Access:
     return access if wanted.prompts is None else replace(access, prompts_dirs=(wanted.prompts,))
 
 
+def _show_shadow(access: Access, planner: str, wanted: TrialOptions) -> None:
+    from soorma_ai.features.trials.printing import print_shadow
+
+    limit = min(wanted.sample, MOST_ITEMS)
+    found = open_store(access).look_up(lambda client: client.shadow_report(planner, limit=limit))
+    if wanted.as_json:
+        print_json(found)
+    else:
+        print_shadow(Printer(), found)
+
+
 async def _try_plans(client: TrialClient, wanted: TrialOptions) -> list[PlanTrial]:
     return [await client.trial(plan_id) for plan_id in await _find_plans(client, wanted)]
 
@@ -137,11 +178,23 @@ async def _find_plans(client: KernelCalls, wanted: TrialOptions) -> list[str]:
     if wanted.plan is not None:
         return [await find_plan(client, wanted.plan)]
     plans = await client.plans(limit=wanted.sample)
+    if wanted.planners is not None:
+        plans = [one for one in plans if plain_name(one.agent) in wanted.planners]
     first = SystemClock().now() - wanted.since if wanted.since is not None else None
     return [one.plan_id for one in plans if first is None or one.created_at >= first]
 
 
 def _try_model(access: Access, wanted: TrialOptions, model: str) -> None:
+    run = run_trials(access, wanted, model)
+    if wanted.as_json:
+        print_json({"report": run.report, "plans": run.trials})
+    must_be_whole(run, wanted)
+    if not run.report.is_good(wanted.at_least):
+        raise click.exceptions.Exit(1)
+
+
+def run_trials(access: Access, wanted: TrialOptions, model: str) -> TrialRun:
+    """Try plans or cases by a model, and print each, and then the figures of all."""
     from soorma_ai.features.trials.figures import report_of
     from soorma_ai.features.trials.printing import print_model_trial, print_report
 
@@ -149,27 +202,30 @@ def _try_model(access: Access, wanted: TrialOptions, model: str) -> None:
 
     async def collect(trials: AsyncGenerator[ModelTrial]) -> None:
         found.clear()
-        async for one in trials:
-            found.append(one)
-            if not wanted.as_json:
-                print_model_trial(printer, one)
+        async with aclosing(trials):
+            async for one in trials:
+                found.append(one)
+                if not wanted.as_json:
+                    print_model_trial(printer, one)
+                if wanted.last is not None and sum(trial.tried for trial in found) >= wanted.last:
+                    return
 
     is_interrupted = _run_until_interrupted(access, wanted, model, collect)
     report = report_of(found, wanted.times)
-    if wanted.as_json:
-        print_json({"report": report, "plans": found})
-    else:
+    if not wanted.as_json:
         print_report(printer, report, model, "plans same" if wanted.cases is None else "cases good")
-    if is_interrupted:
+    return TrialRun(found, report, is_interrupted)
+
+
+def must_be_whole(run: TrialRun, wanted: TrialOptions) -> None:
+    """Raise Exit for a run that was stopped, with the way to go on."""
+    if run.is_interrupted:
         click.echo("stopped; the same command goes on from here", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
-    is_whole = not any(one.stopped for one in found)
-    if not is_whole:
+    if not run.is_whole:
         click.echo(
             f"the budget of {wanted.max_usd} US dollars is spent; a larger --max-usd goes on from here", err=True
         )
-    is_good = is_whole and report.is_good(wanted.at_least)
-    if not is_good:
         raise click.exceptions.Exit(1)
 
 

@@ -7,6 +7,8 @@ from soorma_ai.features.trials.cases.service import cases_of
 from soorma_ai.features.trials.forks.service import CALLS as FORK_CALLS
 from soorma_ai.features.trials.forks.service import forks_of
 from soorma_ai.features.trials.records import TrialCall
+from soorma_ai.features.trials.retirement.service import CALLS as MODEL_CALLS
+from soorma_ai.features.trials.retirement.service import models_of
 from soorma_ai.features.trials.service import CALLS, TRY_MODEL, trials_of
 from soorma_ai.kernel.domain.calls import CallTable
 
@@ -38,5 +40,6 @@ OPERATIONS = (
     *operations(CALLS, "plans", lambda call: trials_of(call.client)),
     *operations(FORK_CALLS, "plans", lambda call: forks_of(call.client)),
     *operations(CASE_CALLS, "cases", lambda call: cases_of(call.client)),
+    *operations(MODEL_CALLS, "models", lambda call: models_of(call.client)),
 )
 OWNER_OPERATIONS = operations(HANDLERS, "owner")

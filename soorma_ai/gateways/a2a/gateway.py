@@ -25,6 +25,7 @@ from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, res
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, GoalOffer, PlanTasks, as_a2a, caller_of
 from soorma_ai.gateways.a2a.large import with_data_as_text
 from soorma_ai.gateways.a2a.looking import turn_of
+from soorma_ai.gateways.goals import shown_events
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -129,8 +130,8 @@ class A2AGateway(Agent):
         return _card_response(request, card.model_dump(mode="json", exclude_none=True))
 
     async def _public_goals(self, request: Request) -> list[RegisteredEvent]:
-        registry = visit_of(request).services.store.registry
-        return self._offer.goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id))
+        tenant_id = self.tenant_id or Lineage().tenant_id
+        return self._offer.goals_of(await shown_events(visit_of(request).services, tenant_id))
 
     async def _send(self, request: Request) -> Response:
         """Take a task of the early form, and answer with its state at the end of its turn."""

@@ -50,6 +50,7 @@ from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, tok
 from soorma_ai.gateways.a2a.looking import find, follow, turn_of
 from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
 from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, PlanTaskState, artifacts_of, history_of, status_of, task_of
+from soorma_ai.gateways.goals import begin_goal, known_events, shown_events
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -196,11 +197,12 @@ class PlanTasks(RequestHandler):
         _, client = caller_of(context.state[VISIT])
         front: Front = context.state[FRONT]
         with as_a2a():
-            return card_of(front, await self.goals(client))
+            shown = await shown_events(client.services, client.person.tenant_id)
+            return card_of(front, self._offer.goals_of(shown))
 
     async def goals(self, client: Client) -> list[RegisteredEvent]:
-        known = await client.services.store.registry.all_events(client.person.tenant_id)
-        return self._offer.goals_of(known)
+        """Return the goals for a message, of gone agents as well."""
+        return self._offer.goals_of(await known_events(client.services, client.person.tenant_id))
 
     async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
         """Take a message: a goal, or the answer to a question of a task. With `names_gates`, an approval must name its
@@ -224,12 +226,12 @@ class PlanTasks(RequestHandler):
         try:
             if not is_goal(goal):
                 return await client.ask(name, payload, session_id=context, idempotency_key=key)
-            plan = await client.submit(name, payload, session_id=context, idempotency_key=key, planner=goal.agent)
+            begun = await begin_goal(client, name, payload, session_id=context, idempotency_key=key, planner=goal.agent)
         except Held as held:
             return held.request_id
         except NotFound as error:
             raise InvalidParamsError(str(error)) from error
-        return plan.plan_id
+        return begun.task_id
 
     def _find_goal(self, goals: Sequence[RegisteredEvent], about: JsonObject) -> RegisteredEvent:
         """Return the goal of a message. Raise InvalidParamsError for an ambiguous one."""

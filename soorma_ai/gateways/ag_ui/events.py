@@ -25,7 +25,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Json, compact, derived_id
@@ -34,6 +34,9 @@ REQUEST = "soorma.request"
 QUESTION = "soorma.question"
 _IN_FLIGHT = "in flight"
 _OK = "ok"
+# Steps about a request or a question alike: the expectation tells which one.
+OF_EITHER = (StepKind.EXPIRED, StepKind.LATE)
+_TYPES = {ExpectationKind.REPLY: REQUEST, ExpectationKind.CHILD: REQUEST, **dict.fromkeys(FOR_PEOPLE, QUESTION)}
 
 
 def run_start(thread_id: str, run_id: str, plan_id: str) -> BaseEvent:
@@ -42,16 +45,32 @@ def run_start(thread_id: str, run_id: str, plan_id: str) -> BaseEvent:
     )
 
 
-def events_of(step: Step) -> list[BaseEvent]:
-    """Return the events of a step: its name, and the state of the request or question that it is about."""
+def events_of(step: Step, kind: ExpectationKind | None = None) -> list[BaseEvent]:
+    """Return the events of a step: its name, and the state of its request or question. `kind` is that of the
+    expectation of a step in `OF_EITHER`."""
     if step.kind is StepKind.GOAL:
         return []
     at, name = _milliseconds(step.at), " ".join(filter(None, (f"{step.ordinal}:", step.kind, step.name)))
-    activity = _activity_of(step)
+    activity = _activity_of(step, kind)
     return [
         StepStartedEvent(step_name=name, timestamp=at),
         *([activity] if activity is not None else []),
         StepFinishedEvent(step_name=name, timestamp=at),
+    ]
+
+
+def closings_of(closed: Iterable[Expectation]) -> list[BaseEvent]:
+    """Return the last states of requests and questions that were left open."""
+    return [
+        ActivitySnapshotEvent(
+            message_id=one.id,
+            activity_type=type_,
+            content={"event": one.event_type if type_ == QUESTION else one.subject, "status": "closed"},
+            replace=True,
+            timestamp=_milliseconds(one.closed_at or one.opened_at),
+        )
+        for one in closed
+        if (type_ := _TYPES.get(one.kind)) is not None
     ]
 
 
@@ -101,7 +120,7 @@ def _interrupt_of(wait: Wait) -> Interrupt:
     )
 
 
-def _activity_of(step: Step) -> BaseEvent | None:
+def _activity_of(step: Step, kind: ExpectationKind | None) -> BaseEvent | None:
     match step.kind:
         case StepKind.PUBLISHED | StepKind.DELEGATED:
             return _activity(step, REQUEST, _IN_FLIGHT, data=step.data)
@@ -113,15 +132,16 @@ def _activity_of(step: Step) -> BaseEvent | None:
             return _activity(step, QUESTION, "open", question=step.note, data=step.data)
         case StepKind.ANSWERED:
             return _activity(step, QUESTION, "answered", decision=step.note)
-        case StepKind.EXPIRED:
-            return _activity(step, REQUEST, "expired")
+        case StepKind.RECEIVED:
+            return _activity(step, QUESTION, "answered", data=step.data)
+        case StepKind.EXPIRED | StepKind.LATE:
+            type_ = None if kind is None else _TYPES.get(kind)
+            return None if type_ is None else _activity(step, type_, str(step.kind))
         case (
             StepKind.GOAL
-            | StepKind.RECEIVED
             | StepKind.PARKED
             | StepKind.RESUMED
             | StepKind.JOINED
-            | StepKind.LATE
             | StepKind.MOVED
             | StepKind.COMPLETED
             | StepKind.FAILED

@@ -16,6 +16,7 @@ from soorma_ai.errors import NotFound, SoormaError, TransientError
 from soorma_ai.gateways.ag_ui.events import run_error, run_start
 from soorma_ai.gateways.ag_ui.inputs import read_input
 from soorma_ai.gateways.ag_ui.runs import Run, begin, follow, resume
+from soorma_ai.gateways.goals import known_events, offered_goals
 from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.values import clip, message_of
 from soorma_ai.kernel.runtime.client.client import Client
@@ -75,8 +76,10 @@ class AgUiGateway(Agent):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _begin(self, client: Client, goal: str, body: bytes) -> Run:
-        if self._goals is not None and goal not in self._goals:
-            raise NotFound(f"there is no goal {clip(goal, 80)} here")
+        known = await known_events(client.services, client.person.tenant_id)
+        names = {one.definition.event_name for one in offered_goals(known, self._goals)}
+        if goal not in names:
+            raise NotFound(f"there is no goal {clip(goal, 80)} here; goals: {', '.join(sorted(names)) or 'none'}")
         given = read_input(body)
         return await (resume if given.resumed else begin)(client, goal, given)
 

@@ -1,27 +1,29 @@
 """Runs: a plan from its goal, or from answers to its questions, up to its end or to the next questions."""
 
-from collections.abc import AsyncGenerator, Set
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
 
 from ag_ui.core import BaseEvent, ResumeEntry
 from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
-from soorma_ai.errors import Held, IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.gateways.ag_ui.events import end_of, events_of, run_error, run_interrupt
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.gateways.ag_ui.events import OF_EITHER, closings_of, end_of, events_of, run_error, run_interrupt
 from soorma_ai.gateways.ag_ui.inputs import GivenAnswer, RunInput, answer_of
-from soorma_ai.gateways.goals import GoalState, payload_of, request_of, state_of_held, state_of_plan
-from soorma_ai.kernel.domain.expectations import Expectation, Wait
-from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.gateways.goals import GoalState, begin_goal, payload_of, request_of, state_of_held, state_of_plan
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
 from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
 from soorma_ai.kernel.domain.values import clip, derived_id
 from soorma_ai.kernel.rules.authority import can_answer
 from soorma_ai.kernel.rules.waits.gates import gate_id
+from soorma_ai.kernel.rules.waits.substitutes import answering_as
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.intake import goal_taken
-from soorma_ai.kernel.runtime.client.people import own_question
+from soorma_ai.kernel.runtime.client.people import absent_of, own_question
 from soorma_ai.kernel.runtime.handling.process.signals import until
-from soorma_ai.kernel.runtime.views.plans import own_plan
+from soorma_ai.kernel.runtime.views.plans import PAGE, own_plan
 
 # What came is told at once; this is for what no event told, such as the refusal of a goal.
 LOOK_AGAIN_SECONDS = 5.0
@@ -46,16 +48,8 @@ async def begin(client: Client, goal: str, given: RunInput) -> Run:
     taken = await goal_taken(client.services.store.registry, client.person.tenant_id, goal, None)
     payload = payload_of(given.words, given.data, taken.definition.payload_schema, _CURE)
     key = derived_id("ag-ui run", given.thread_id, given.run_id)
-    try:
-        plan = await client.submit(goal, payload, session_id=given.thread_id, idempotency_key=key)
-    except Held as held:
-        gate = await client.services.store.plans.expectation(gate_id(held.request_id))
-        sent = request_of(gate)
-        if sent is None or sent.target is None:
-            raise
-        plan_id = plan_id_of(held.request_id, sent.target)
-        return Run(given.thread_id, given.run_id, held.request_id, plan_id, plan_id)
-    return Run(given.thread_id, given.run_id, plan.goal_id, plan.plan_id, plan.plan_id)
+    begun = await begin_goal(client, goal, payload, session_id=given.thread_id, idempotency_key=key)
+    return Run(given.thread_id, given.run_id, begun.goal_id, begun.plan_id, begun.plan_id)
 
 
 async def resume(client: Client, goal: str, given: RunInput) -> Run:
@@ -88,7 +82,7 @@ async def resume(client: Client, goal: str, given: RunInput) -> Run:
         if outcome != ACCEPTED:
             raise IllegalTransition(f"the answer to {asked.id} came {outcome}: {outcome.detail}")
     (run,) = runs.values()
-    since = await _place_of(client, run.plan_id, {asked.id for asked, _ in answers})
+    since = await _place_of(client, run.plan_id, [asked for asked, _ in answers])
     return Run(given.thread_id, given.run_id, run.goal_id, run.plan_id, run.root_plan_id, since)
 
 
@@ -103,12 +97,14 @@ async def follow(
             services.signals.check()
             # The steps last: an end or a question is told behind all of them.
             now = await _look(client, run)
-            for step in await services.store.plans.steps(run.plan_id, first):
-                first = step.ordinal + 1
-                told = events_of(step)
-                for event in told:
-                    yield step.ordinal if event is told[-1] else None, event
-            ends = _end(client, run, now) if now is not None else []
+            while steps := await _page(client, run.plan_id, first):
+                first = steps[-1].ordinal + 1
+                kinds = await _kinds_of(client, steps)
+                for step in steps:
+                    told = events_of(step, kinds.get(step.expectation_id or ""))
+                    for event in told:
+                        yield step.ordinal if event is told[-1] else None, event
+            ends = await _end(client, run, now) if now is not None else []
             for event in ends:
                 yield None, event
             if ends:
@@ -124,14 +120,33 @@ def _read_answer(asked: Expectation, entry: ResumeEntry) -> GivenAnswer:
     return answer_of(wait, entry)
 
 
-async def _place_of(client: Client, plan_id: str, asked: Set[str]) -> int:
+async def _place_of(client: Client, plan_id: str, asked: Sequence[Expectation]) -> int:
     """Return the number of the first step that asked one of these questions; -1 where a child or a worker asked one:
     then all steps are told again."""
-    steps = await client.services.store.plans.steps(plan_id)
-    places = {
-        step.expectation_id: step.ordinal for step in reversed(steps) if step.kind in (StepKind.ASKED, StepKind.HELD)
-    }
-    return min((places.get(one, -1) for one in asked), default=-1)
+    plan = await client.services.store.plans.plan(plan_id)
+    if plan is None or any(one.plan_id != plan_id or one.task_id is not None for one in asked):
+        return -1
+    places, wanted, end = dict[str, int](), {one.id for one in asked}, plan.steps
+    # From the end on: a question was mostly asked by one of the last steps.
+    while end > 0 and places.keys() < wanted:
+        for step in await _page(client, plan_id, max(0, end - PAGE), end):
+            if step.kind in (StepKind.ASKED, StepKind.HELD) and step.expectation_id in wanted:
+                places.setdefault(step.expectation_id, step.ordinal)
+        end -= PAGE
+    return min((places.get(one, -1) for one in wanted), default=-1)
+
+
+async def _page(client: Client, plan_id: str, first: int, end: int | None = None) -> list[Step]:
+    """Return up to a page of steps, behind a turn of the loop."""
+    await asyncio.sleep(0)
+    return await client.services.store.plans.steps_at(plan_id, range(first, first + PAGE if end is None else end))
+
+
+async def _kinds_of(client: Client, steps: Collection[Step]) -> dict[str, ExpectationKind]:
+    """Return the kinds of the expectations of steps about requests and questions alike, by their ids."""
+    ids = [step.expectation_id for step in steps if step.kind in OF_EITHER and step.expectation_id]
+    found = await client.services.store.plans.expectations_by_id(ids) if ids else ()
+    return {one.id: one.kind for one in found}
 
 
 async def _look(client: Client, run: Run) -> GoalState | None:
@@ -149,15 +164,22 @@ async def _look(client: Client, run: Run) -> GoalState | None:
     return None
 
 
-def _end(client: Client, run: Run, now: GoalState) -> list[BaseEvent]:
+async def _end(client: Client, run: Run, now: GoalState) -> list[BaseEvent]:
     """Return the last events of a run, empty while it goes on: while others have to answer, it goes on."""
     if now.rejected is not None:
         return [run_error(now.rejected, "rejected")]
     if now.plan.status.is_final:
-        return end_of(now.plan, run.thread_id, run.run_id)
-    at = client.services.clock.now()
-    asked = [wait for one in now.asked if can_answer(client.person, one, at) and (wait := Wait.of(one))]
+        closed = await client.services.store.plans.closed_of_plan(run.plan_id)
+        return [*closings_of(closed), *end_of(now.plan, run.thread_id, run.run_id)]
+    asked = [wait for one in await _to_answer(client, now.asked) if (wait := Wait.of(one))]
     return [run_interrupt(run.thread_id, run.run_id, asked)] if asked else []
+
+
+async def _to_answer(client: Client, asked: Sequence[Expectation]) -> list[Expectation]:
+    """Return the questions that this caller may answer, by an own right or as the substitute of an absent person."""
+    person, now = client.person, client.services.clock.now()
+    absent = await absent_of(client.services.store, person, now) if asked else ()
+    return [one for one in asked if can_answer(answering_as(one, person, absent, now), one, now)]
 
 
 async def _question(client: Client, goal: str, thread_id: str, wait_id: str) -> tuple[Run, Expectation]:

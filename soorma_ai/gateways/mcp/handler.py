@@ -40,8 +40,9 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 
 from soorma_ai.agents.mounts import Visit
-from soorma_ai.errors import Held, NotFound, SoormaError
+from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.features.tracking.plan_views import trace_of
+from soorma_ai.gateways.goals import begin_goal, known_events, shown_events
 from soorma_ai.gateways.mcp.goals import (
     META_PLAN_ID,
     PLAN_ID,
@@ -173,12 +174,8 @@ class GoalTools:
 
     async def _goals(self, client: Client, *, only_present: bool = False) -> dict[str, RegisteredEvent]:
         """Return the offered goals of the caller's tenant; only those of present agents, or all."""
-        registry, tenant_id = client.services.store.registry, client.person.tenant_id
-        if only_present:
-            known = await registry.live_events(tenant_id, client.services.clock.now())
-        else:
-            known = await registry.all_events(tenant_id)
-        return goals_of(known, self._only)
+        find = shown_events if only_present else known_events
+        return goals_of(await find(client.services, client.person.tenant_id), self._only)
 
     async def _mark(self, client: Client) -> str:
         tools = tools_of(await self._goals(client, only_present=True))
@@ -200,11 +197,8 @@ class GoalTools:
         if params.name == PLAN_TOOL:
             return Round(str(data.get(PLAN_ID, "")))
         key = (context.meta or {}).get(KEY)
-        try:
-            plan = await client.submit(params.name, data, idempotency_key=key if isinstance(key, str) else None)
-        except Held as held:
-            return Round(held.request_id)
-        return Round(plan.plan_id)
+        begun = await begin_goal(client, params.name, data, idempotency_key=key if isinstance(key, str) else None)
+        return Round(begun.task_id)
 
     def _answer(
         self, context: Context, standing: Standing, now: Round, goal: RegisteredEvent | None

@@ -211,7 +211,7 @@ class Subscription(Record, frozen=True):
 
 class Registration(Record, frozen=True):
     """Registry entry of an agent at its start. `agent` is its key, made of its name; see `domain.names`. `tenant_id`
-    None: all tenants share it. `store` is its store, empty for this one.
+    None: all tenants share it. `store` is its store, empty for this one. `model` is the model of a planner.
 
     A capability with only a name describes nothing else.
     """
@@ -225,6 +225,7 @@ class Registration(Record, frozen=True):
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
     subscriptions: tuple[Subscription, ...] = ()
     store: str = ""
+    model: str = ""
 
     def __post_init__(self) -> None:
         """Raise ConfigError for another tenant's key as a name."""

@@ -12,6 +12,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.rules.arrival import effects as decided
 from soorma_ai.kernel.rules.arrival import endings, matching
+from soorma_ai.kernel.sql.codec import epoch
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import (
     early,
@@ -65,7 +66,7 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
         case decided.Meet(expectation_id, met_by):
             return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
         case Stray():
-            return expectations.tell_stray(db, effect, now)
+            return _tell_stray(db, effect, now)
         case Schedule():
             timers.schedule(db, effect)
         case Unschedule(timer_id):
@@ -102,7 +103,7 @@ def _apply_alone(db: Connection, effect: _BeyondATree, now: datetime) -> bool:
 def _apply_about(db: Connection, effect: decided.AboutTheEvent, now: datetime, about: StoredEvent) -> bool:
     match effect:
         case decided.KeepEarly(stray):
-            if not expectations.tell_stray(db, stray, now):
+            if not _tell_stray(db, stray, now):
                 return False
             early.keep(db, about.seq, effect, now)
         case decided.ForgetEarly():
@@ -210,3 +211,13 @@ def offer_changed(db: Connection, tenants: Sequence[str | None], now: datetime) 
     if tenants:
         parked = expectations.without_offer(db)
         apply(db, matching.look_again(parked, tenants, now), now)
+
+
+def _tell_stray(db: Connection, stray: Stray, now: datetime) -> bool:
+    """Return False if it was told before."""
+    done = db.execute(
+        "INSERT INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),
+    )
+    return done.rowcount == 1

@@ -15,7 +15,7 @@ from soorma_ai.kernel.sql import arrivals
 from soorma_ai.kernel.sql.connection import Connection, Features, Reader
 from soorma_ai.kernel.sql.plan_states import PlanStates
 from soorma_ai.kernel.sql.tables import audit
-from soorma_ai.kernel.sql.tables.registry import EventCache, Routes
+from soorma_ai.kernel.sql.tables.registry import EventCache, Routes, TenantRows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 P = ParamSpec("P")
@@ -44,7 +44,14 @@ class Database(ABC):
         self.routes = Routes()
         self.known = EventCache(self.routes, keeps=keeps)
         self.states: PlanStates | None = None
+        self._tenant_rows: dict[Callable[[Reader, str], Any], TenantRows[Any]] = {}
         self._hands: Hands | None = None
+
+    def tenant_rows(self, find: Callable[[Reader, str], T]) -> TenantRows[T]:
+        """Return the kept results of `find`. Each change of them forgets the routes in its transaction."""
+        if find not in self._tenant_rows:
+            self._tenant_rows[find] = TenantRows(self.routes, find, is_alone=self.is_alone)
+        return self._tenant_rows[find]
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:
         """Let published events arrive in their own transaction, leased for this time to a free hand."""

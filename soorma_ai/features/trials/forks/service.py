@@ -9,7 +9,6 @@ from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.parameters import Id, Note, Ordinal, Short
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import derived_id
-from soorma_ai.kernel.ports import ModelSettings
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
@@ -55,7 +54,7 @@ class ForkCalls(OperatorCalls):
         if dry and act:
             raise LocalProtocolError("dry and act exclude each other: a dry fork sends nothing")
         if model:
-            self.services.make_reasoner(ModelSettings(model)).check()
+            self.services.models.find(model).check()
         begun = await self._beginning(plan, at)
         if hindrance := rules.find_hindrance(begun):
             raise LocalProtocolError(f"plan {plan_id} cannot be forked at decision {at}: {hindrance}")

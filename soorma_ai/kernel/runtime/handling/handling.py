@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import count
 from math import inf
@@ -21,8 +21,9 @@ from soorma_ai.kernel.domain.plan_state import PlanState
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
-from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Settlement, Store, VectorSource
+from soorma_ai.kernel.ports import Clock, Delivery, Prompts, Reasoner, Settlement, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
+from soorma_ai.kernel.ports.shadows import Shadow
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.fold import fold, fold_effect
@@ -32,6 +33,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.handling.process.most_used import MostUsed
 from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.kernel.runtime.handling.requests import request_type
@@ -43,8 +45,8 @@ from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 T = TypeVar("T")
 
 
-def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
-    raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
+# Returns the reasoner in the place of another for a tenant.
+ChooseModel = Callable[["Services", str, Reasoner], Awaitable[Reasoner]]
 
 
 class Observer(Protocol):
@@ -62,7 +64,8 @@ class Observer(Protocol):
 
 
 class Services(Struct, frozen=True):
-    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
+    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans.
+    `shadows` are those of the planners of this process."""
 
     store: Store
     clock: Clock
@@ -74,7 +77,9 @@ class Services(Struct, frozen=True):
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     limits: Limits = Limits()
-    make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
+    models: Models = field(default_factory=Models)
+    choose_model: ChooseModel | None = None
+    shadows: dict[str, Shadow] = field(default_factory=dict[str, Shadow])
     embedding: VectorSource | None = None
     parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False

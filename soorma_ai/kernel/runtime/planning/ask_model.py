@@ -94,10 +94,13 @@ class ExtendedInquiry(Struct, Generic[T], frozen=True):
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
     """Ask as often as `may_ask_again` allows, each time with the exact fault of the answer before.
 
+    The model is the one in force for the tenant.
+
     Answers of an earlier handling are taken from the journal, as answers to the showing of that time.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, ModelBlocked and Outage.
     """
+    reasoner = await _reasoner_in_force(handling, reasoner)
     plans = handling.services.store.plans
     journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
     written = {entry.key: entry for entry in journal}
@@ -131,6 +134,13 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
         if entry.ending is not Ending.CUT:
             again = handling.services.prompts.render(inquiry.again, {"refusal": fence_quotations(str(judged))})
             retold = retold.then(entry, again)
+
+
+async def _reasoner_in_force(handling: Handling, reasoner: Reasoner) -> Reasoner:
+    services = handling.services
+    if services.choose_model is None:
+        return reasoner
+    return await services.choose_model(services, handling.working_lineage.tenant_id, reasoner)
 
 
 async def _ask_by_circuit(

@@ -6,7 +6,6 @@ from soorma_ai.kernel.domain.decisions import AcceptedDecision, fingerprint
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.plans import Fork
 from soorma_ai.kernel.domain.replies import Failure
-from soorma_ai.kernel.ports import ModelSettings
 from soorma_ai.kernel.rules.plans.forks import NOT_FORKABLE, Recording, join_id_of, rehearse, trigger_of_fork
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.runtime.handling.handling import Handling
@@ -36,9 +35,9 @@ def find_hindrance(settings: PlannerSettings, fork: Fork, *, has_transition: boo
 
 def settings_of_fork(handling: Handling, settings: PlannerSettings, fork: Fork) -> PlannerSettings:
     """Return the settings with the model of the fork."""
-    if not fork.model:
+    if not fork.model or settings.reasoner is None:
         return settings
-    return replace(settings, reasoner=handling.services.make_reasoner(ModelSettings(fork.model)))
+    return replace(settings, reasoner=handling.services.models.in_place_of(settings.reasoner, fork.model))
 
 
 async def rehearse_now(handling: Handling, judged: AcceptedDecision, trigger: Trigger, fork: Fork) -> PlanChange:

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.effects import Expect
 from soorma_ai.kernel.domain.events import EventTopic
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plan_state import Closed
 from soorma_ai.kernel.domain.values import copy_json
@@ -145,6 +145,10 @@ def of_plan_or_tenant(
     # The status is spelled out, so that the indexes of open rows serve.
     where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
     return list(_find(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
+
+
+def closed_of_plan(db: Reader, plan_id: str) -> list[Expectation]:
+    return list(_find(db, "WHERE plan_id = ? AND status = 'closed' ORDER BY opened_at, id", (plan_id,)))
 
 
 def questions(
@@ -368,16 +372,6 @@ def has_met_wait(db: Reader, event_id: str) -> bool:
 def open_waits(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
     """Open waits under these keys, oldest first."""
     return list(_find(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
-
-
-def tell_stray(db: Reader, stray: Stray, now: datetime) -> bool:
-    """Return False if it was told before."""
-    done = db.execute(
-        "INSERT INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),
-    )
-    return done.rowcount == 1
 
 
 def _find(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:

@@ -1,9 +1,9 @@
 """Agents, and their events, taken and made."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -71,17 +71,23 @@ class RegistryRows:
 
 
 class Routes:
-    """Routes of events, used by the writing thread only. They are read again after every possible change."""
+    """Routes of events, used by the writing thread only. They are read again after every possible change. `number` is
+    the latest known number of the registry."""
 
     def __init__(self) -> None:
         self._index: Index | None = None
         self.epoch = 0
+        self.number = 0
         self.rows = RegistryRows()
 
     def forget(self) -> None:
         self._index = None
         self.epoch += 1
         self.rows.forget()
+
+    def note_number(self, number: int) -> None:
+        if number > self.number:
+            self.number = number
 
     def index(self, db: Connection) -> Index:
         if self._index is None:
@@ -149,6 +155,27 @@ class EventCache:
         if key not in kept:
             kept[key] = tuple(all_events(db, tenant_id, live_at))
         return kept[key]
+
+
+class TenantRows(Generic[T]):
+    """Rows of a tenant with the changes of the registry: known until the next one. A file keeps them only while no
+    change is under way, a server under the number of its registry."""
+
+    def __init__(self, routes: Routes, find: Callable[[Reader, str], T], *, is_alone: bool) -> None:
+        self._routes = routes
+        self._find = find
+        self._is_alone = is_alone
+        self._kept: dict[str, tuple[int, int, T]] = {}
+
+    def known(self, tenant_id: str) -> T | None:
+        epoch, number, found = self._kept.get(tenant_id, (-1, -1, None))
+        return found if (epoch, number) == (self._routes.epoch, self._routes.number) else None
+
+    def read(self, db: Reader, tenant_id: str) -> T:
+        epoch, found = self._routes.epoch, self._find(db, tenant_id)
+        if db.is_settled or not self._is_alone:
+            _keep(self._kept, tenant_id, (epoch, db.registry, found), MOST_DEFINITIONS)
+        return found
 
 
 def _keep(kept: dict[K, T], key: K, value: T, most: int) -> None:
