@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from soorma_ai.kernel.ports.bus import Clock as Clock
     from soorma_ai.kernel.ports.model import Embedder as Embedder
     from soorma_ai.kernel.ports.model import Reasoner as Reasoner
+    from soorma_ai.kernel.ports.shadows import Change as Change
     from soorma_ai.kernel.ports.store import Store as Store
     from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle as PlanHandle
     from soorma_ai.platform import Platform as Platform
@@ -151,6 +152,7 @@ _HOMES = {
     "kernel.domain.tasks": "DelegationSpec SubTaskInfo",
     "kernel.ports.bus": "Bus Clock",
     "kernel.ports.model": "Embedder Reasoner",
+    "kernel.ports.shadows": "Change",
     "kernel.ports.store": "Store",
     "kernel.runtime.client.plan_handle": "PlanHandle",
     "platform": "Platform",

@@ -10,6 +10,7 @@ from soorma_ai.features.plan_memory.service import PlanMemory
 from soorma_ai.features.plan_memory.sessions import SessionService
 from soorma_ai.features.tracking.service import PlanReader
 from soorma_ai.features.trials.cases.service import CaseCalls
+from soorma_ai.features.trials.forks.service import ForkCalls
 from soorma_ai.features.trials.retirement.service import ModelCalls
 from soorma_ai.features.trials.service import TrialCalls
 from soorma_ai.features.upkeep.service import UpkeepCalls
@@ -21,7 +22,9 @@ class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, CaseCalls, LetterCalls, ModelCalls, PlanReader, SessionService, TrialCalls, UpkeepCalls):
+class LocalClient(
+    Client, CaseCalls, ForkCalls, LetterCalls, ModelCalls, PlanReader, SessionService, TrialCalls, UpkeepCalls
+):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 

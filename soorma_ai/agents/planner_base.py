@@ -31,6 +31,7 @@ from soorma_ai.agents.planner_options import (
     zone_of,
 )
 from soorma_ai.agents.schedules import Recurrence, Schedules
+from soorma_ai.agents.shadows import must_be_shadow, ready_shadow
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES
@@ -39,6 +40,7 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
+from soorma_ai.kernel.ports.shadows import Change, Shadow
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.rules.state_machine.step import MachineView
@@ -75,6 +77,8 @@ class BasePlanner(Agent):
         self._schedules = Schedules(self.agent_id)
         self._transition_handler: RegisteredHandler | None = None
         self._context_handler: Handler | None = None
+        self._shadow: Shadow | None = None
+        self._models: Models | None = None
         self._engine = engine = planning.planner.PlanningEngine(self)
         for goal in definitions_of("goals", options.get("goals", ()), EventTopic.ACTION_REQUESTS):
             self._pursue(goal)
@@ -164,6 +168,18 @@ class BasePlanner(Agent):
         self._context_handler = handler
         return handler
 
+    def shadow(self, change: Change, *, max_usd_a_day: float, share: float = 0.1) -> None:
+        """Ask the questions of committed decisions again with a change, beside the plans: it neither delays nor fails
+        one. `soorma trial --shadow` shows the outcomes. Raise ConfigError.
+
+        Args:
+            change: the other model, or other prompts.
+            max_usd_a_day: budget of each tenant in US dollars, by days of UTC.
+            share: share of the decisions, chosen by their ids.
+        """
+        must_be_shadow(self.name, change, max_usd_a_day, share)
+        self._shadow = Shadow(change, share, max_usd_a_day)
+
     async def create_plan(
         self, goal: GoalContext, agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, context: PlatformContext
     ) -> PlanContext:
@@ -196,12 +212,15 @@ class BasePlanner(Agent):
             models.keep(self.reasoner)
         elif self.model_settings is not None:
             self.reasoner = models.make(self.model_settings)
+        self._models = models
 
     def check(self) -> None:
         self._schedules.check(self.goals)
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
         super().check()
+        if self._shadow is not None and self._models is not None:
+            self._shadow = ready_shadow(self.name, self._shadow, self.reasoner, self._models)
         if self.reasoner is None:
             return
         self.reasoner.check()
@@ -277,6 +296,8 @@ class BasePlanner(Agent):
 
     async def started(self, services: Services) -> None:
         await super().started(services)
+        if self._shadow is not None:
+            services.shadows[self.agent_id] = self._shadow
         await self._schedules.keep(services)
         await planning.turn.resume_at_start(services, self.name)
 

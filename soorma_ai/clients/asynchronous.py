@@ -9,6 +9,7 @@ from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.tracking.rows import AsyncTracker
 from soorma_ai.features.trials.cases.client import AsyncCases
 from soorma_ai.features.trials.client import AsyncTrials
+from soorma_ai.features.trials.forks.client import AsyncForks
 from soorma_ai.features.trials.retirement.client import AsyncModels
 
 
@@ -18,7 +19,14 @@ class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
 
 
 class AsyncClient(
-    AsyncKernelClient, AsyncCases, AsyncDeadLetters, AsyncModels, AsyncPlanReader, AsyncSessions, AsyncTrials
+    AsyncKernelClient,
+    AsyncCases,
+    AsyncDeadLetters,
+    AsyncForks,
+    AsyncModels,
+    AsyncPlanReader,
+    AsyncSessions,
+    AsyncTrials,
 ):
     """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
 

@@ -17,6 +17,7 @@ from soorma_ai.features.plan_memory.blocking import BlockingSessions, WorkingMem
 from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
 from soorma_ai.features.trials.cases.client import BlockingCases
 from soorma_ai.features.trials.client import BlockingTrials
+from soorma_ai.features.trials.forks.client import BlockingForks
 from soorma_ai.features.trials.retirement.client import BlockingModels
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Client(
     BlockingSessions[AsyncClient],
     BlockingTrials[AsyncClient],
     BlockingCases[AsyncClient],
+    BlockingForks[AsyncClient],
     BlockingModels[AsyncClient],
 ):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.

@@ -11,6 +11,7 @@ from soorma_ai.features.plan_memory.calls import SessionCalls, WorkingMemoryCall
 from soorma_ai.features.tracking.calls import PlanReaderCalls
 from soorma_ai.features.trials.calls import TrialCalls
 from soorma_ai.features.trials.cases.calls import CaseCalls
+from soorma_ai.features.trials.forks.calls import ForkCalls
 from soorma_ai.features.trials.retirement.calls import ModelCalls
 
 
@@ -19,7 +20,7 @@ class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
 
 
 class PlatformClient(
-    KernelCalls, CaseCalls, DeadLetterCalls, ModelCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol
+    KernelCalls, CaseCalls, DeadLetterCalls, ForkCalls, ModelCalls, PlanReaderCalls, SessionCalls, TrialCalls, Protocol
 ):
     """Calls of one person of one tenant: the common part of `platform.as_user(...)` and `AsyncClient(url)`."""
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from cli_kit import SOORMA, Shop
-from kit import PATIENCE, order, payments, planner, stock
+from kit import PATIENCE, order, payments, planner, stock, until
 from places import raw
 
-from soorma_ai import Platform
+from soorma_ai import Change, ChoreographyPlanner, Platform
 from soorma_ai.testing.model_server import ModelServer, Reply
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
@@ -196,6 +196,17 @@ def test_a_trial_runs_beside_the_owner_of_the_store(shop: Shop, monkeypatch: pyt
         assert "1 of 1 plans same" in ended.stdout
 
 
+def test_a_fork_names_its_origin_in_each_view(shop: Shop) -> None:
+    [plan] = json.loads(shop("plans", "ls", "--json").stdout)
+    forked = json.loads(shop("plans", "fork", plan["plan_id"], "--at", "2", "--dry", "--json").stdout)
+    told = f"dry fork of plan {plan['plan_id']} at decision 2"
+    assert told in shop("plans", "show", forked["plan_id"]).stdout
+    assert told in shop("why", forked["plan_id"]).stdout
+    refused = shop("plans", "fork", plan["plan_id"], "--at", "9")
+    assert refused.exit_code != 0
+    assert "has no decision 9, only 3" in refused.stderr
+
+
 @pytest.fixture
 def models(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Runs `soorma models retire scripted --to openai/gpt-4o` with a model with these answers, in order."""
@@ -246,3 +257,30 @@ def test_a_model_is_retired_without_a_trial(shop: Shop, models: Callable[..., An
     assert ended.exit_code == 0, ended.output
     switch = json.loads(ended.stdout)["switch"]
     assert (switch["model"], switch["to"], switch["planners"]) == ("scripted", "openai/gpt-4o", ["orders"])
+
+
+async def _run_with_shadow(shop: Shop) -> None:
+    async with Platform(shop.url) as platform:
+        agent = planner([RESERVE, CHARGE, DONE], name="shadowed", goals=["shadowed.wanted"])
+        agent.shadow(Change(model="other"), max_usd_a_day=5, share=1.0)
+        answers = iter([RESERVE, OTHER, DONE])
+        other = ScriptedReasoner(lambda _: next(answers), model="other", usd_per_token=1e-4)
+        owner = ChoreographyPlanner("owner", reasoner=other, goals=["owner.wanted"])
+        await platform.start(agent, owner, stock(), payments())
+        plan = await platform.submit("shadowed.wanted", {})
+        await plan.result(timeout=PATIENCE)
+
+        async def all_asked() -> bool:
+            return len((await platform.shadow_report("shadowed")).trials) == 3
+
+        await until(platform, all_asked)
+
+
+def test_the_outcomes_of_a_shadow_are_shown(shop: Shop) -> None:
+    asyncio.run(_run_with_shadow(shop))
+    ended = shop("trial", "--shadow", "shadowed")
+    assert ended.exit_code == 0, ended.output
+    assert "decision 2: payment.charge.requested with another payload" in ended.stdout
+    assert "2 of 3 decisions same  66.7%" in ended.stdout
+    assert shop("trial", "--shadow", "nobody").stdout == "no outcomes\n"
+    assert shop("trial", "--shadow", "shadowed", *MODEL).exit_code == 2

@@ -31,6 +31,7 @@ from soorma_ai.features.tracking import tracker
 from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.trials import service as trials
 from soorma_ai.features.trials.cases import service as cases
+from soorma_ai.features.trials.forks import service as forks
 from soorma_ai.features.trials.retirement import service as models
 from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.domain.values import JsonObject
@@ -352,6 +353,15 @@ TRIALS = Service(
     text="Trials of recorded decisions. Nothing is carried out.",
     is_part=True,
 )
+FORKS = Service(
+    forks.ForkCalls,
+    (*forks.CALLS,),
+    client="AsyncForks",
+    blocking="BlockingForks",
+    protocol="ForkCalls",
+    text="Forks: new plans that begin with the beginning of another.",
+    is_part=True,
+)
 CASES = Service(
     cases.CaseCalls,
     (*cases.CALLS,),
@@ -414,6 +424,8 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "features/trials/calls.py": ("Calls for trials.", (write_protocol,), (TRIALS,)),
     "features/trials/client.py": ("Calls for trials over HTTP.", (write_client, write_blocking), (TRIALS,)),
     "features/trials/cases/calls.py": ("Calls about cases.", (write_protocol,), (CASES,)),
+    "features/trials/forks/calls.py": ("Calls about forks.", (write_protocol,), (FORKS,)),
+    "features/trials/forks/client.py": ("Calls about forks over HTTP.", (write_client, write_blocking), (FORKS,)),
     "features/trials/cases/client.py": ("Calls about cases over HTTP.", (write_client, write_blocking), (CASES,)),
     "features/trials/retirement/calls.py": ("Calls about models.", (write_protocol,), (MODELS,)),
     "features/trials/retirement/client.py": (

@@ -16,6 +16,7 @@ REASONS = {
     "_answer": OF_A_COMMAND,
     "away": OF_A_COMMAND,
     "create": OF_A_COMMAND,
+    "fork": "the changes of one call, given by name",
     "link": OF_A_COMMAND,
     "request": OF_A_COMMAND,
     "run": OF_A_COMMAND,

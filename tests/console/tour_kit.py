@@ -91,6 +91,8 @@ async def run_tour(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
             "requests": "/requests",
             "request": f"/requests/{(await platform.tracker.requests())[-1].action_id}",
             "decision": f"/plans/{sent.plan_id}/decisions/1",
+            "trials": "/trials",
+            "trial": f"/trials/{sent.plan_id}",
             "agents": "/agents",
             "agent": "/agent?name=payments",
             "doubts": "/doubts",

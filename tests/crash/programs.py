@@ -266,10 +266,26 @@ RETIREMENT = Program(
     | {"retire.after", "restore.after", "sql.insert.model_replacement", "sql.delete.model_replacement"},
     sampled=_SAMPLED,
 )
+SHADOW = Program(
+    "a shadow",
+    HERE / "retire_flow.py",
+    _retirement,
+    _POINTS - {"sql.delete.timer"}
+    | {
+        "shadow.told",
+        "sql.insert.shadow",
+        "sql.insert.shadow_budget",
+        "sql.insert.trial_call",
+        "sql.update.trial_call",
+    },
+    {"shadow": True},
+    sampled=_SAMPLED,
+)
 
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
 PROGRAMS = {
-    program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, RETIREMENT, *EXAMPLES)
+    program.name: program
+    for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, RETIREMENT, SHADOW, *EXAMPLES)
 }
 
 # Poison candidates rest for minutes.

@@ -293,7 +293,10 @@ MANAGING: dict[str, Call] = {
     "models": lambda c, t: _of(c, t).models(),
     "retire_model": lambda c, t: _of(c, t).retire_model("ollama_chat/old", "ollama_chat/new"),
     "restore_model": lambda c, t: _of(c, t).restore_model("ollama_chat/old"),
+    "shadow_report": lambda c, t: _of(c, t).shadow_report("orders"),
     "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),
+    "fork": lambda c, t: _of(c, t).fork(t.plan_id, 1),
+    "fork_to_act": lambda c, t: _of(c, t).fork(t.plan_id, 1, act=True),
     "try_model": lambda c, t: _of(c, t).try_model(t.plan_id, "ollama_chat/none", patience=0),
 }
 GRANTING: dict[str, Call] = {

@@ -71,11 +71,13 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/prompt": Row("steer"),
     f"GET {PLAN}/trial": Row("steer"),
     f"POST {PLAN}/trial": Row("lend", lambda t: {"model": "ollama_chat/none", "patience": 0}),
+    f"POST {PLAN}/forks": Row("lend", lambda t: {"at": 1}),
     "GET /v1/cases": Row("enrol"),
     "POST /v1/cases/import": Row("enrol", lambda t: {"cases": []}),
     "POST /v1/cases/collect": Row("enrol", no_body),
     "DELETE /v1/cases/{case_id}": Row("enrol"),
     "GET /v1/models": Row("enrol"),
+    "GET /v1/shadows/{planner}": Row("enrol"),
     "POST /v1/models/retire": Row("enrol", lambda t: {"model": "ollama_chat/old", "to": "ollama_chat/new"}),
     "POST /v1/models/restore": Row("enrol", lambda t: {"model": "ollama_chat/old"}),
     "POST /v1/cases": Row("lend", lambda t: {"plan_id": t.plan_id, "number": 1, "name": "set"}),
@@ -194,6 +196,7 @@ def path_of(route: str, things: Things) -> str:
         "seq": "1",
         "fence": "1",
         "case_id": "unknown",
+        "planner": "orders",
     }
     asked, query = BY_ROUTE[route].asked.model_fields, ""
     if "user_id" in asked:

@@ -8,6 +8,7 @@ from soorma_ai.kernel.rules.waits.wakeups import (
     CANCEL_REQUESTED,
     DEADLINE_REACHED,
     EXPIRED,
+    FORKED,
     OFFER_CHANGED,
     PHASE_ENTERED,
     STRANDED,
@@ -20,7 +21,7 @@ from unit.kit import HOUR, LINEAGE, NOW, expectation, plan
 LATER = NOW + HOUR
 PLAN, WAIT = plan(goal_data={"secret": "of the goal"}), expectation("wait", id="w-1")
 FOR_WAITS = (ABANDONED, ANSWERED, EXPIRED, OFFER_CHANGED)
-FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, PHASE_ENTERED, STRANDED)
+FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, FORKED, PHASE_ENTERED, STRANDED)
 
 
 def test_the_list_of_wake_events_is_complete() -> None:

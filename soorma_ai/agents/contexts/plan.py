@@ -365,6 +365,8 @@ def _take_up(handling: Handling, found: PlanState) -> PlanContext | None:
     plan = found.plan
     if (plan.agent, plan.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
         return None
+    if plan.fork is not None:
+        raise LocalProtocolError(f"plan {plan.plan_id} is a {plan.fork.title}: no handler acts for it")
     if not handling.has_plan:
         handling.take_up(found)
     elif handling.plan.plan_id != plan.plan_id:

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 
 from soorma_ai.apps.console.words import FILTERS
 from soorma_ai.features.human_tasks import pages
+from soorma_ai.features.trials import pages as trial_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
 # Folders of templates: those of the console, then those that features bring.
-TEMPLATES = (FOLDER / "templates", Path(pages.__file__).parent / "templates")
+TEMPLATES = (
+    FOLDER / "templates",
+    Path(pages.__file__).parent / "templates",
+    Path(trial_pages.__file__).parent / "templates",
+)
 _CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 STATIC: Mapping[str, str] = {
     "style.css": _CSS,

@@ -54,6 +54,8 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
     prompt = f", prompt {one_line(trace.prompt)}" if trace.prompt else ""
     printer.line((one_line(trace.goal_event), BOLD), " ", status_part(trace.status), f", planned by {who}")
     printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}{prompt}", DIM))
+    if trace.fork is not None:
+        printer.line((one_line(trace.fork.title), WAITING))
     printer.line((_shares(trace), DIM))
     printer.line((spending(trace.spent, trace.limits), DIM))
     if trace.current_state:

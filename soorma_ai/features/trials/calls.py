@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times
-from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.features.trials.shadow.records import ShadowReport
+from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 
 
 class TrialCalls(Protocol):
@@ -14,3 +15,5 @@ class TrialCalls(Protocol):
     async def try_model(
         self, plan_id: Id, model: Name, *, times: Times = 1, max_usd: Dollars = None, patience: Patience = 20.0
     ) -> ModelTrial: ...
+
+    async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport: ...

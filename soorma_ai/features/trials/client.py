@@ -6,7 +6,8 @@ from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.api.clients.messages import get, post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times
-from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.features.trials.shadow.records import ShadowReport
+from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 
 
 class AsyncTrials:
@@ -37,6 +38,11 @@ class AsyncTrials:
             ModelTrial,
         )
 
+    async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport:
+        """Return the newest outcomes of the shadow of a `planner`, and its costs of the last days. Raise Forbidden
+        without the operator's role."""
+        return await self._caller.read(get("shadows", planner, limit=limit), ShadowReport)
+
 
 BlockingTrialsKind = TypeVar("BlockingTrialsKind", bound=AsyncTrials, covariant=True)
 
@@ -46,3 +52,4 @@ class BlockingTrials(Blocking[BlockingTrialsKind]):
 
     trial = blocking(AsyncTrials.trial)
     try_model = blocking(AsyncTrials.try_model)
+    shadow_report = blocking(AsyncTrials.shadow_report)

@@ -17,6 +17,7 @@ from soorma_ai.features.trials.calls import TrialCalls
 from soorma_ai.features.trials.cases.calls import CaseCalls
 from soorma_ai.features.trials.records import MOST_TIMES, ModelTrial, PlanTrial, Stop
 from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS
 from soorma_ai.settings import is_postgres, read_settings, sqlite_path
 from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
@@ -53,6 +54,7 @@ class TrialOptions(Struct, frozen=True, kw_only=True):
     sample: int
     prompts: Path | None
     cases: str | None
+    shadow: str | None
     model: str | None
     times: int
     max_usd: float | None
@@ -80,7 +82,11 @@ class TrialRun(Struct, frozen=True):
 @click.argument("plan", required=False, type=PlanId())
 @click.option("--since", type=Age(), metavar="AGE", help="Without PLAN: plans of this age at most, as 36h, 30d, 8w.")
 @click.option(
-    "--sample", type=click.IntRange(1), default=50, show_default=True, help="Without PLAN: number of newest plans."
+    "--sample",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Without PLAN: number of newest plans; of newest outcomes with --shadow.",
 )
 @click.option(
     "--prompts",
@@ -89,6 +95,7 @@ class TrialRun(Struct, frozen=True):
     help="Folder with prompts, searched before all others.",
 )
 @click.option("--cases", metavar="SET", help="Ask the questions of cases/SET.jsonl, or of the store's cases.")
+@click.option("--shadow", metavar="PLANNER", help="Show the outcomes of this planner's shadow.")
 @click.option("--model", metavar="MODEL", help="Ask this model the recorded questions again.")
 @click.option(
     "--times", type=click.IntRange(1, MOST_TIMES), default=1, show_default=True, help="Answers to each question."
@@ -109,6 +116,9 @@ def trial(access: Access, **given: Any) -> None:
     """
     wanted = TrialOptions(**given)
     access = _check_options(access, wanted)
+    if wanted.shadow is not None:
+        _show_shadow(access, wanted.shadow, wanted)
+        return
     if wanted.model is not None:
         _try_model(access, wanted, wanted.model)
         return
@@ -132,6 +142,9 @@ def _check_options(access: Access, wanted: TrialOptions) -> Access:
     of_model |= {"--price": wanted.price is not None, "--cases": wanted.cases is not None}
     if wanted.model is None and (alone := [name for name, is_given in of_model.items() if is_given]):
         raise click.UsageError(f"{alone[0]} is for a trial of a model: give --model too")
+    others = (wanted.plan, wanted.since, wanted.prompts, wanted.cases, wanted.model)
+    if wanted.shadow is not None and any(one is not None for one in others):
+        raise click.UsageError("--shadow shows kept outcomes: leave out PLAN, --since, --prompts, --cases and --model")
     if wanted.cases is not None and (wanted.plan is not None or wanted.since is not None):
         raise click.UsageError("--cases names the questions: leave out PLAN and --since")
     of_machine = {
@@ -144,6 +157,17 @@ def _check_options(access: Access, wanted: TrialOptions) -> Access:
         for name in (name for name, value in of_machine.items() if value is not None):
             raise click.UsageError(f"{name} holds for this machine alone: leave out --url")
     return access if wanted.prompts is None else replace(access, prompts_dirs=(wanted.prompts,))
+
+
+def _show_shadow(access: Access, planner: str, wanted: TrialOptions) -> None:
+    from soorma_ai.features.trials.printing import print_shadow
+
+    limit = min(wanted.sample, MOST_ITEMS)
+    found = open_store(access).look_up(lambda client: client.shadow_report(planner, limit=limit))
+    if wanted.as_json:
+        print_json(found)
+    else:
+        print_shadow(Printer(), found)
 
 
 async def _try_plans(client: TrialClient, wanted: TrialOptions) -> list[PlanTrial]:

@@ -1,16 +1,28 @@
-"""Extension: calls of models in trials, cases, checks of upgrades, and replaced models."""
+"""Extension: calls of models in trials, cases, checks of upgrades, replaced models, and shadows."""
+
+from collections.abc import Sequence
+from datetime import datetime
 
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
 from soorma_ai.features.trials.cases.loop import keep_making_cases
 from soorma_ai.features.trials.cases.ports import CASES
+from soorma_ai.features.trials.forks.ports import FORKS
+from soorma_ai.features.trials.forks.statements import begin_fork
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.retirement.choice import choose_model
 from soorma_ai.features.trials.retirement.ports import MODELS
 from soorma_ai.features.trials.retirement.statements import SqlModels
+from soorma_ai.features.trials.shadow import statements as shadow_statements
+from soorma_ai.features.trials.shadow.loop import keep_asking
+from soorma_ai.features.trials.shadow.ports import SHADOWS
+from soorma_ai.features.trials.shadow.sampling import DecisionSampler
+from soorma_ai.features.trials.shadow.statements import SqlShadows
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.features.trials.upgrade.statements import find_registrations
+from soorma_ai.kernel.domain.effects import Effect
+from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
@@ -33,25 +45,45 @@ class SqlCases(StorePart):
     end_review = writing(case_statements.end_review)
 
 
+class SqlForks(StorePart):
+    async def begin_fork(self, plan: PlanRecord, effects: Sequence[Effect], now: datetime) -> bool:
+        is_new, _ = await self.publish(lambda db: begin_fork(db, plan, effects), now)
+        return is_new
+
+
 class SqlContracts(StorePart):
     registrations = reading(find_registrations)
     open_work = reading(find_open_work)
 
 
+TABLES = ("trial_call", "review", "decision_case", "model_replacement", "shadow", "shadow_budget")
+
 EXTENSION = Extension(
     name=FEATURE,
     storage=Storage(
         statements=tuple(split(TRIAL_TABLES)),
-        tables=(Table("trial_call"), Table("review"), Table("decision_case"), Table("model_replacement")),
-        parts={TRIALS: SqlTrials, CASES: SqlCases, CONTRACTS: SqlContracts, MODELS: SqlModels},
+        tables=tuple(map(Table, TABLES)),
+        parts={
+            TRIALS: SqlTrials,
+            CASES: SqlCases,
+            CONTRACTS: SqlContracts,
+            MODELS: SqlModels,
+            SHADOWS: SqlShadows,
+            FORKS: SqlForks,
+        },
         closing=case_statements.CLOSING,
         removal=Removal(
             of_questions=case_statements.OF_QUESTIONS,
             of_person=case_statements.OF_PERSON,
-            some_of_person=(*statements.SOME_OF_PERSON, *case_statements.SOME_OF_PERSON),
-            old=statements.OLD,
+            some_of_person=(
+                *statements.SOME_OF_PERSON,
+                *case_statements.SOME_OF_PERSON,
+                *shadow_statements.SOME_OF_PERSON,
+            ),
+            old=(*statements.OLD, *shadow_statements.OLD),
         ),
     ),
-    loops={"cases": keep_making_cases},
+    loops={"cases": keep_making_cases, "shadows": keep_asking},
+    observe=lambda counters: DecisionSampler(),
     choose_model=choose_model,
 )

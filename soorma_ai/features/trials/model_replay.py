@@ -49,6 +49,14 @@ class ModelReplay(Struct, frozen=True):
                 return trial
         return trial
 
+    async def try_decision(self, plan: PlanRecord, number: int, entry: JournalEntry) -> ModelTrial:
+        """Ask the question of one decision again. Raise as the model does."""
+        rows = await self.replay.read_rows(plan)
+        asker = self.asker
+        model = asker.reasoner.model
+        trial = ModelTrial(plan.plan_id, plan.agent, plan.goal_event, model, asker.times, number, number)
+        return await self._try(rows, trial, entry)
+
     async def _try(self, rows: PlanRows, trial: ModelTrial, entry: JournalEntry) -> ModelTrial:
         """Try one decision. A refused answer is none: its question was asked again."""
         if entry.is_refused:

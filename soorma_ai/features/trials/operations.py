@@ -4,6 +4,8 @@ from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.features.trials.cases.service import CALLS as CASE_CALLS
 from soorma_ai.features.trials.cases.service import cases_of
+from soorma_ai.features.trials.forks.service import CALLS as FORK_CALLS
+from soorma_ai.features.trials.forks.service import forks_of
 from soorma_ai.features.trials.records import TrialCall
 from soorma_ai.features.trials.retirement.service import CALLS as MODEL_CALLS
 from soorma_ai.features.trials.retirement.service import models_of
@@ -36,6 +38,7 @@ async def close_trial_call(call: Call, trial_call: TrialCall) -> str:
 
 OPERATIONS = (
     *operations(CALLS, "plans", lambda call: trials_of(call.client)),
+    *operations(FORK_CALLS, "plans", lambda call: forks_of(call.client)),
     *operations(CASE_CALLS, "cases", lambda call: cases_of(call.client)),
     *operations(MODEL_CALLS, "models", lambda call: models_of(call.client)),
 )

@@ -1,7 +1,8 @@
 """Printed trials: a line for each plan, the diff of its first difference, and the figures of all."""
 
-from soorma_ai.features.trials.figures import Share, TrialReport, share_of
+from soorma_ai.features.trials.figures import Share, TrialReport, report_of, share_of
 from soorma_ai.features.trials.records import DecisionTrial, ModelTrial, Outcome, PlanTrial, Usage
+from soorma_ai.features.trials.shadow.records import ShadowReport
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer
 from soorma_ai.surfaces.terminal.wording import short_id
@@ -57,6 +58,21 @@ def print_report(printer: Printer, report: TrialReport, model: str, counted: str
     else:
         printer.table(("answers of", "calls", "tokens", "US dollars", "ms a call"), rows)
     printer.line((f"new calls cost {_dollars(report.paid_usd)}; kept answers cost nothing again", DIM))
+
+
+def print_shadow(printer: Printer, report: ShadowReport) -> None:
+    """Print the outcomes of a shadow, their figures, and its costs by day."""
+    for trial in report.trials:
+        print_model_trial(printer, trial)
+    for model in dict.fromkeys(trial.model for trial in report.trials):
+        trials = [trial for trial in report.trials if trial.model == model]
+        print_report(printer, report_of(trials, 1), model, "decisions same")
+    if not report.trials:
+        printer.line("no outcomes")
+    if report.unanswered:
+        printer.line(f"{report.unanswered} calls without an answer")
+    for day in report.days:
+        printer.line(day.day, f"  {_dollars(day.usd)}")
 
 
 def _pass(times: int, share: Share) -> tuple[Part, ...]:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.trials.ports import TRIALS, TrialLedger
 from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times, TrialCall
+from soorma_ai.features.trials.shadow.ports import SHADOWS
+from soorma_ai.features.trials.shadow.records import ShadowReport
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
-from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 from soorma_ai.kernel.domain.registry import Registration
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
@@ -57,6 +59,13 @@ class TrialCalls(OperatorCalls):
         async with self._changing("try_model", plan_id) as change:
             asker = Asker(reasoner, change.store.part(TRIALS), clock, Budget(max_usd), times)
             return await ModelReplay(self._replay(), asker, lambda: clock.monotonic() >= end).try_plan(plan)
+
+    @CALLS("GET /shadows/{planner}", Act.MANAGE, "report_shadow")
+    async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport:
+        """Return the newest outcomes of the shadow of a `planner`, and its costs of the last days. Raise Forbidden
+        without the operator's role."""
+        check(self.person, CALLS["shadow_report"], Owner(self.person.tenant_id), "")
+        return await self.services.store.part(SHADOWS).shadow_report(self.person.tenant_id, planner, limit)
 
     @CALLS.local(CHECK_UPGRADE)
     async def check_upgrade(self, new: Sequence[Registration] = ()) -> "UpgradeReport":

@@ -1,8 +1,9 @@
-"""Tables of calls of models in trials, of cases, and of replaced models.
+"""Tables of calls of models in trials, of cases, of replaced models, and of shadows.
 
 `trial_call`: one row for each call, of the user of its plan. `review`: an edited or rejected approval without a case so
 far. `decision_case.name`: the set of the case. `model_replacement`: one row for each model with another in its place.
-`body`: JSON.
+`shadow`: one row for each decision asked again by a shadow; without a `body` it has no outcome. `shadow_budget`: US
+dollars of a day. `body`: JSON.
 """
 
 TRIAL_TABLES = """
@@ -43,5 +44,26 @@ CREATE TABLE model_replacement (
     model TEXT NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE shadow (
+    decision_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    planner TEXT NOT NULL,
+    at REAL NOT NULL,
+    body TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX shadow_planner ON shadow (tenant, planner, at);
+CREATE INDEX shadow_user ON shadow (tenant, user_id);
+CREATE INDEX shadow_age ON shadow (tenant, at);
+
+CREATE TABLE shadow_budget (
+    tenant TEXT NOT NULL,
+    planner TEXT NOT NULL,
+    day TEXT NOT NULL,
+    at REAL NOT NULL,
+    usd REAL NOT NULL,
+    PRIMARY KEY (tenant, planner, day)
 ) STRICT, WITHOUT ROWID
 """

@@ -54,6 +54,32 @@ class Blocked(Record, frozen=True):
     resumed_at: datetime | None = None
 
 
+class Fork(Record, frozen=True):
+    """Origin of a fork: the plan, the `number` of the decision to ask anew, and `last`, the last copied step.
+
+    `by` is the person that forked. Only a fork that `acts` sends its approved requests. A dry one gets the recorded
+    replies of the origin, and stops at the first other request. `model` takes the place of the planner's model. The
+    trigger of the first question has this `text`, the words `said`, and the join `join_id`.
+    """
+
+    plan_id: str
+    number: int
+    by: str
+    last: int
+    acts: bool = False
+    is_dry: bool = False
+    model: str = ""
+    text: str = ""
+    said: str = ""
+    join_id: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Origin in words for people."""
+        kind = "dry fork" if self.is_dry else "acting fork" if self.acts else "fork"
+        return f"{kind} of plan {self.plan_id} at decision {self.number}"
+
+
 class PlanFacts(Record, frozen=True):
     """Constant facts of a plan, in its row and in every view of it. `limits` are the root plan's."""
 
@@ -79,7 +105,7 @@ class PlanRecord(PlanFacts, frozen=True):
     expectation opened by its current state. `failure` is the code of its final error, and `reason` has the words.
     `next_call` is the reservation for its model's next call, made in the transaction of a lease. While it is `paused`
     for a person's resumption, a root plan has no deadline. `title` is the planner's title of this goal, filled from the
-    goal data; empty without one.
+    goal data; empty without one. `fork` is the origin of a fork.
     """
 
     agent_version: str
@@ -105,6 +131,7 @@ class PlanRecord(PlanFacts, frozen=True):
     paused: Pause | None = None
     blocked: Blocked | None = None
     title: str = ""
+    fork: Fork | None = None
 
     @property
     def payer(self) -> Payer:
@@ -161,8 +188,8 @@ class PlanDetails(PlanFacts, frozen=True):
     """Everything stored about one plan. `waiting_seconds` is people's time. `results` are by the requesting state, or
     by the event without one. `rest` is the reason of its sleep, unless it is an expectation. `shown` is the shown part
     of the offer, by the digests in `decisions`. `untaken` are requests without a taker, its own and those of its tasks.
-    `phases` is the state of a journey, `machine` the states by name; both may be absent. `blocked` are the rests until
-    an operator's action: its own first, and of a root those of its tree."""
+    `phases` is the state of a journey, `machine` the states by name; both may be absent. `fork` is the origin of a
+    fork. `blocked` are the rests until an operator's action: its own first, and of a root those of its tree."""
 
     result: Json
     reason: str | None
@@ -185,3 +212,4 @@ class PlanDetails(PlanFacts, frozen=True):
     phases: JsonObject = field(default_factory=dict[str, Json])
     machine: JsonObject = field(default_factory=dict[str, Json])
     blocked: tuple[Blocked, ...] = ()
+    fork: Fork | None = None

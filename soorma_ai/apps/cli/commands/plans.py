@@ -1,7 +1,8 @@
-"""`soorma plans`: list, show, cancel, resume."""
+"""`soorma plans`: list, show, cancel, resume, fork."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, as_json, with_platform
+from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list
 
 MOST_EXPLAINED = 100
@@ -24,7 +26,7 @@ MOST_AT_ONCE = 100
 
 @click.group()
 def plans() -> None:
-    """List, show, cancel and resume plans."""
+    """List, show, cancel, resume and fork plans."""
 
 
 @plans.command()
@@ -123,6 +125,34 @@ def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, 
         Printer().line(f"resumed plan {resumed[0]}" if plan else f"resumed {len(resumed)} plans")
     if resumed and not runner.has_owner:
         Printer(stderr=True).line("No agents running on this store; a plan continues when its planner starts.")
+
+
+@plans.command()
+@click.argument("plan", type=PlanId())
+@click.option("--at", type=click.IntRange(1), metavar="N", required=True, help="Number of the decision to ask anew.")
+@click.option("--model", default="", metavar="MODEL", help="Ask this model in the place of the planner's.")
+@click.option("--note", default="", metavar="TEXT", help="Note for the model, told with each question.")
+@click.option("--dry", is_flag=True, help="Use recorded replies, and stop at the first difference.")
+@click.option("--act", is_flag=True, help="Send approved requests for real.")
+@click.option("--key", default="", metavar="KEY", help="The same key begins one fork.")
+@as_json
+@with_platform
+def fork(access: Access, plan: str, *, at: int, as_json: bool, **change: Any) -> None:
+    """Begin a new plan with the steps of PLAN up to a decision, and ask that decision anew.
+
+    Each request of the fork is held for a person. Without --act nothing is sent: the fork ends at an approved request.
+    """
+    plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
+    forked = runner.steer(lambda client: client.fork(plan_id, at, **change))
+    if as_json:
+        print_json(forked)
+    else:
+        printer = Printer()
+        printer.line(f"plan {forked.plan_id}: {forked.origin.title}")
+        for name in forked.unanswered:
+            printer.line(f"open then, and without an answer in the fork: {one_line(name)}")
+    if not runner.has_owner:
+        Printer(stderr=True).line("No agents running on this store; the fork goes on when its planner starts.")
 
 
 async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:

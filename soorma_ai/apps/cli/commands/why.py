@@ -47,6 +47,9 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
         print_json(details.decisions)
         return
     printer = Printer()
+    if details.fork is not None:
+        printer.line((one_line(details.fork.title), WAITING))
+        printer.line((f"the decisions before: soorma why {details.fork.plan_id}", DIM))
     if not details.decisions:
         Printer(stderr=True).line("this plan made no model call")
     for number, entry in enumerate(details.decisions, 1):

@@ -3,6 +3,7 @@
 from soorma_ai.apps.console.pages import agents, overview, plans, requests
 from soorma_ai.features.dead_letters import pages as dead_letters
 from soorma_ai.features.human_tasks.pages import away, inbox, links
+from soorma_ai.features.trials import pages as trials
 from soorma_ai.surfaces.page_context import PageRoute
 
 ROUTES: tuple[PageRoute, ...] = (
@@ -14,4 +15,5 @@ ROUTES: tuple[PageRoute, ...] = (
     *requests.ROUTES,
     *agents.ROUTES,
     *dead_letters.ROUTES,
+    *trials.ROUTES,
 )

@@ -18,7 +18,10 @@ from soorma_ai.features.tracking.plan_parts import STEPS, is_long, show_part
 from soorma_ai.features.tracking.plan_views import trace_of
 from soorma_ai.features.tracking.service import reader_of
 from soorma_ai.features.tracking.trace import Trace, TurnRange, count_turns
+from soorma_ai.features.trials.pages import DONE as CASE_DONE
+from soorma_ai.features.trials.pages import case_form
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.states import RESUMED
@@ -224,6 +227,8 @@ async def show_decision(visitor: PageContext) -> ASGIApp:
         one=await asyncio.to_thread(tell_decision, sent.number, "", decision_line(entry, entry.at), shown),
         earlier=_decision_path(visitor, plan_id, sent.number - 1),
         later=_decision_path(visitor, plan_id, later),
+        case=case_form(visitor, plain_name(entry.key.agent), entry),
+        done=CASE_DONE.get(visitor.query_value("done"), ""),
     )
 
 

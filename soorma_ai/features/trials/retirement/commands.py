@@ -90,7 +90,15 @@ def _try(access: Access, use: ModelUse, given: dict[str, Any]) -> TrialRun:
     """Make the trial of a switch. Raise Exit for an incomplete one, and for too small a share of good answers."""
     to = given.pop("to")
     wanted = TrialOptions(
-        plan=None, since=None, sample=MOST_ITEMS, prompts=None, cases=None, model=to, planners=use.planners, **given
+        plan=None,
+        since=None,
+        sample=MOST_ITEMS,
+        prompts=None,
+        cases=None,
+        shadow=None,
+        model=to,
+        planners=use.planners,
+        **given,
     )
     run = run_trials(access, wanted, to)
     must_be_whole(run, wanted)

@@ -35,6 +35,7 @@ from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 from soorma_ai.kernel.rules.choices.offer import Offer
+from soorma_ai.kernel.rules.plans.forks import gate_of_fork
 from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
 from soorma_ai.kernel.rules.waits.gates import approval_for
 
@@ -137,7 +138,10 @@ def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval
             definition = definition_of(decision, situation.offer)
         case PublishAllAction() | WaitAction() | CompleteAction():
             return None
-    return approval_for(definition, data, situation.plan.goal_data) if definition else None
+    if definition is None:
+        return None
+    fork = situation.plan.fork
+    return approval_for(definition, data, situation.plan.goal_data) if fork is None else gate_of_fork(fork, definition)
 
 
 def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:

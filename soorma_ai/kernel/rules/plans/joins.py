@@ -41,7 +41,7 @@ def publish_together(
     """Publish a join's requests. All actions are reserved first, those of held requests too: one that is rejected stays
     spent. Where the join has no time of its own, each request has `reply_timeout` from when it is published."""
     timeout = None if action.timeout_seconds else reply_timeout
-    join = _join(action, moment)
+    join = join_of(action, moment)
     reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
     outcome = PlanChange(plan, (reserved, *open_expectation(waiter_of(plan), join, moment)))
     for place, part in enumerate(judged.parts):
@@ -148,7 +148,8 @@ def _withdrawn_at(fired: Step, name: str = _WITHDRAWN) -> Sequence[Json]:
     return places if isinstance(places, list) else ()
 
 
-def _join(action: PublishAllAction, moment: Moment) -> ExpectationSpec:
+def join_of(action: PublishAllAction, moment: Moment) -> ExpectationSpec:
+    """Return the join of requests published together."""
     asked = tuple((request.event_type, request.data) for request in action.requests)
     return ExpectationSpec(
         moment.expectation_id("join"),

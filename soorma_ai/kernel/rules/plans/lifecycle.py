@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, c
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
+from soorma_ai.kernel.domain.plans import Fork, PlanRecord, PlanStatus, plan_id_of, pursuit_of
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.breaker import begin_lineage
@@ -64,6 +64,38 @@ def begin(
     timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
     return PlanChange(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
+
+
+def fork_plan(origin: PlanRecord, fork: Fork, plan_id: str, now: datetime) -> PlanRecord:
+    """Return the row of a new root of the same user, in no session: nothing of it is told to later plans there."""
+    deadline = now + origin.limits.deadline if origin.limits.deadline else None
+    lineage = begin_lineage(replace(origin.lineage, origin=None, session_id=None), plan_id, origin.limits)
+    forked = replace(
+        origin,
+        plan_id=plan_id,
+        root_plan_id=plan_id,
+        status=PlanStatus.PENDING,
+        created_at=now,
+        updated_at=now,
+        lineage=replace(lineage, plan_id=plan_id, root_plan_id=plan_id, deadline=deadline),
+        parent_plan_id=None,
+        answer_key=plan_id,
+        deadline=deadline,
+        steps=fork.last + 1,
+        version=0,
+        fork=fork,
+        current_state="",
+        cancel_requested=None,
+        result=None,
+        reason=None,
+        is_due=False,
+        awaits=None,
+        failure=None,
+        next_call=None,
+        paused=None,
+        blocked=None,
+    )
+    return move(forked, StatusTrigger.GO, now)
 
 
 def lineage_of_child(parent: PlanRecord, session_id: str | None) -> Lineage:

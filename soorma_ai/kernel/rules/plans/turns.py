@@ -25,7 +25,7 @@ from soorma_ai.kernel.rules.plans.requests import publish_or_hold
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger, receive
 from soorma_ai.kernel.rules.waits.opening import Moment, first_opened
-from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
+from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, FORKED, PHASE_ENTERED, STRANDED
 
 
 class TurnFacts(Struct, frozen=True):
@@ -61,6 +61,11 @@ def enters_phase(event: EventEnvelope) -> bool:
     return event.type == PHASE_ENTERED and event.source == SYSTEM
 
 
+def asks_anew(event: EventEnvelope) -> bool:
+    """Tell whether a fork wakes itself for its next question."""
+    return event.type == FORKED and event.source == SYSTEM
+
+
 def take_turn(plan: PlanRecord, facts: TurnFacts, moment: Moment) -> Turn:
     """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
     if plan.cancel_requested is not None:
@@ -71,6 +76,9 @@ def take_turn(plan: PlanRecord, facts: TurnFacts, moment: Moment) -> Turn:
     if enters_phase(moment.cause):
         is_new = not has_something_to_come(facts.open_now)
         return Turn(PlanChange(plan), Trigger(f"You are in the phase {plan.current_state} now.")) if is_new else Turn()
+    if asks_anew(moment.cause):
+        is_next = plan.fork is not None and not has_something_to_come(facts.open_now)
+        return Turn(PlanChange(plan), Trigger("")) if is_next else Turn()
     met = facts.met
     if met is None:
         return Turn()

@@ -15,10 +15,11 @@ CANCEL_REQUESTED = "plan.cancel.requested"
 DEADLINE_REACHED = "plan.deadline.reached"
 STRANDED = "plan.stranded"
 PHASE_ENTERED = "plan.phase.entered"
+FORKED = "plan.forked"
 ABANDONED = "plan.request.abandoned"
 
 WAKE_EVENTS = frozenset(
-    {ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, PHASE_ENTERED, ABANDONED}
+    {ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, PHASE_ENTERED, FORKED, ABANDONED}
 )
 
 
@@ -42,9 +43,9 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
 
 def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
     """CANCEL_REQUESTED, which comes once, DEADLINE_REACHED, once for each deadline (`now`), STRANDED or PHASE_ENTERED,
-    once for each version."""
+    once for each version, FORKED, once for each number of steps."""
     version = (str(plan.version),)
-    once = {STRANDED: version, PHASE_ENTERED: version}.get(type, ())
+    once = {STRANDED: version, PHASE_ENTERED: version, FORKED: (str(plan.steps),)}.get(type, ())
     if type == DEADLINE_REACHED:
         return deadline_of_plan(plan.plan_id, plan.goal_id, plan.lineage, now)
     return _wake(type, plan.plan_id, plan.goal_id, plan.lineage, now, once)

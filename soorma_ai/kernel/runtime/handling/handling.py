@@ -23,9 +23,11 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, Prompts, Reasoner, Settlement, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
+from soorma_ai.kernel.ports.shadows import Shadow
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.fold import fold, fold_effect
+from soorma_ai.kernel.rules.plans.forks import stay_in_fork
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
@@ -62,7 +64,8 @@ class Observer(Protocol):
 
 
 class Services(Struct, frozen=True):
-    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
+    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans.
+    `shadows` are those of the planners of this process."""
 
     store: Store
     clock: Clock
@@ -76,6 +79,7 @@ class Services(Struct, frozen=True):
     limits: Limits = Limits()
     models: Models = field(default_factory=Models)
     choose_model: ChooseModel | None = None
+    shadows: dict[str, Shadow] = field(default_factory=dict[str, Shadow])
     embedding: VectorSource | None = None
     parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False
@@ -248,7 +252,8 @@ class Handling:
     def effects(self) -> tuple[Effect, ...]:
         """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
         changes = self._closed_with or self._changes()
-        return (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+        effects = (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+        return effects if self._state is None else stay_in_fork(self._state.plan, effects)
 
     def _changes(self) -> Changes:
         memory = self._memory.changes

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.decisions import AcceptedDecision, PlannerDecision, WaitAction, fingerprint
 from soorma_ai.kernel.domain.effects import Disposition, Publish
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.plans import Fork
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.states import States
 from soorma_ai.kernel.domain.values import JsonObject
@@ -29,11 +30,13 @@ from soorma_ai.kernel.runtime.planning.decide import (
     offer_now,
     situation_now,
 )
+from soorma_ai.kernel.runtime.planning.forks import find_hindrance, rehearse_now, settings_of_fork
 from soorma_ai.kernel.runtime.planning.machine import MachineInHand
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.planning.turn import (
     begin_turn,
     continue_turn,
+    fail_plan,
     fail_turn,
     goal_of,
     recall_session,
@@ -91,6 +94,9 @@ class PlanningEngine:
         if self._author.settings.reasoner is not None:
             handling.must_be_first()  # a model may be asked
         handling.trigger = trigger
+        if handling.plan.fork is not None:
+            await self._go_on_in_fork(handling, trigger, handling.plan.fork)
+            return
         machine, transition = MachineInHand(handling), self._author.transition
         handling.record(*keep_result(handling.plan, handling.closed))
         if (machine.states or transition is None) and is_held(handling.open_now):
@@ -102,6 +108,23 @@ class PlanningEngine:
             await self._go_on_by_itself(handling, trigger)
         else:
             await self._call_author(handling, transition(handling, trigger, machine.view_now()))
+
+    async def _go_on_in_fork(self, handling: Handling, trigger: Trigger, fork: Fork) -> None:
+        """Ask the model for the next step of a fork. No code of an author runs."""
+        handling.record(*keep_result(handling.plan, handling.closed))
+        has_transition = self._author.transition is not None
+        if failure := find_hindrance(self._author.settings, fork, has_transition=has_transition):
+            await fail_plan(handling, failure)
+            return
+        settings = settings_of_fork(handling, self._author.settings, fork)
+        try:
+            judged = await _decide(handling, settings, StepQuestion(trigger, {}, acts_at_once=True))
+        except PlanParked:
+            return
+        if fork.is_dry:
+            handling.apply(await rehearse_now(handling, judged, trigger, fork))
+        else:
+            _carry_out(handling, judged, trigger, settings)
 
     async def fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._author.settings)

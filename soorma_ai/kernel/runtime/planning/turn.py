@@ -19,6 +19,7 @@ from soorma_ai.kernel.rules.choices.offer import make_offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge
 from soorma_ai.kernel.rules.fold import progress_of
 from soorma_ai.kernel.rules.plans.blocking import block, unblock
+from soorma_ai.kernel.rules.plans.forks import refuse_to_send
 from soorma_ai.kernel.rules.plans.give_up import asks_for_help
 from soorma_ai.kernel.rules.plans.joins import branches_left_behind, fire
 from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, cancel, fail
@@ -28,6 +29,7 @@ from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import (
     Turn,
     TurnFacts,
+    asks_anew,
     enters_phase,
     is_stranded,
     must_have_time,
@@ -40,6 +42,7 @@ from soorma_ai.kernel.rules.waits.sentences import title_of
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.requests import closing_event, read_reply
 from soorma_ai.kernel.runtime.planning.decide import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.forks import next_trigger
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 # Of what was done before a cancellation, the answers among so many last steps are told.
@@ -113,6 +116,8 @@ async def continue_turn(handling: Handling) -> Trigger | None:
         handling.apply(turn.outcome)
     if turn.released and facts.met:
         turn = await _release(handling, turn.released, facts.met)
+    if turn.trigger is not None and asks_anew(handling.event):
+        return await next_trigger(handling)
     return await _fire(handling, turn.fires) if turn.fires else turn.trigger
 
 
@@ -187,7 +192,7 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
         return TurnFacts(handling.event, open_now=handling.open_now, done=done)
-    if is_stranded(handling.event) or enters_phase(handling.event):
+    if is_stranded(handling.event) or enters_phase(handling.event) or asks_anew(handling.event):
         return TurnFacts(handling.event, open_now=handling.open_now)
     if met is not None:
         event = await read_reply(store.registry, met, event)
@@ -213,7 +218,11 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
 
 
 async def _release(handling: Handling, released: Proposal, gate: Expectation) -> Turn:
-    """Publish an approved request; one that today's checks refuse is kept back, and the plan decides again."""
+    """Publish an approved request; one that today's checks refuse is kept back, and the plan decides again. A fork that
+    does not act ends."""
+    if failure := refuse_to_send(handling.plan, released):
+        await fail_plan(handling, failure)
+        return Turn()
     try:
         judged = await _judge_released(handling, released, gate)
     except DecisionError as error:

@@ -135,6 +135,7 @@ async def details_of(
         machine=_machine_in(values),
         blocked=await blocked_of(services, plan),
         rest=await store.queue.find_rest(plan.agent, plan_id, services.clock.now()),
+        fork=plan.fork,
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
 

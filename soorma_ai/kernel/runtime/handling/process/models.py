@@ -47,22 +47,29 @@ class Models:
         self._own.setdefault(reasoner.model, reasoner)
 
     def find(self, model: str, price: Price | None = None) -> Reasoner:
-        """Return the program's own reasoner of a model, else one with default options."""
-        if (own := self._own.get(model)) is not None:
-            return own
-        if (model, price) not in self._plain:
-            self._plain[model, price] = self.make(settings_for(model, price))
-        return self._plain[model, price]
+        """Return the program's own reasoner of a model, else a new one with default options."""
+        return self._own.get(model) or self.make(settings_for(model, price))
 
     def in_place_of(self, reasoner: Reasoner, model: str, price: Price | None = None) -> Reasoner:
         """Return the reasoner of another `model` with the same options, as far as they hold for it; once made, always
         the same."""
         made = self._made.get(id(reasoner))
-        if made is None or model in self._own:
-            return self.find(model, price)
-        if (model, price) not in made.others:
-            made.others[model, price] = self.make(settings_for(model, price, made.settings))
-        return made.others[model, price]
+        others = self._plain if made is None else made.others
+        if model in self._own:
+            return self._own[model]
+        if (model, price) not in others:
+            others[model, price] = self.apart_from(reasoner, model, price)
+        return others[model, price]
+
+    def apart_from(self, reasoner: Reasoner, model: str = "", price: Price | None = None) -> Reasoner:
+        """Return a new reasoner with the same options, as far as they hold for another `model`; without one, for the
+        same model. The program's own ones are not made anew."""
+        model = model or reasoner.model
+        made = self._made.get(id(reasoner))
+        if made is not None and model not in self._own:
+            is_same = model == made.settings.model and price is None
+            return self.make(made.settings if is_same else settings_for(model, price, made.settings))
+        return reasoner if model == reasoner.model else self.find(model, price)
 
 
 def settings_for(model: str, price: Price | None = None, like: ModelSettings | None = None) -> ModelSettings:

@@ -1,0 +1,1 @@
+"""Forks: new plans that begin with the beginning of another."""

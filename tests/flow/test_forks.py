@@ -1,0 +1,180 @@
+"""A fork begins with the beginning of another plan, asks one decision anew, and sends nothing without a person."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PATIENCE, events, order, payments, planner, stock, the_wait, wait_for_end
+from test_trials import rows_of
+
+from soorma_ai import ChoreographyPlanner, Platform
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish, publish_all, wait
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+CHARGE = publish("payment.charge.requested", amount=9.0)
+CHARGE_LESS = publish("payment.charge.requested", amount=5.0)
+DONE = complete({"reserved": True})
+# Rows with the last sign of life of an agent, and with the last number of a table.
+COUNTERS = ("agent", "sqlite_sequence")
+
+
+async def finished(platform: Platform, *script: Item, charged: list[Any] | None = None) -> str:
+    """Return a plan that went by the first part of the script; its forks go by the rest."""
+    plan = await order(platform, planner([*script]), stock(), payments(charged=charged))
+    await plan.result(timeout=PATIENCE)
+    return plan.plan_id
+
+
+async def test_a_fork_has_the_steps_before_its_decision_and_asks_it_anew(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, DONE)
+    fork = await platform.fork(plan_id, 2)
+    ended = await wait_for_end(platform, fork.plan_id)
+    origin = await platform.plan(plan_id)
+    assert ended.status is PlanStatus.COMPLETED
+    known = [(one.kind, one.name, one.data) for one in origin.steps[:3]]
+    assert [(one.kind, one.name, one.data) for one in ended.steps[:3]] == known
+    assert (ended.fork.plan_id, ended.fork.number) == (plan_id, 2)
+    asked, anew = await platform.prompt(plan_id, 2), await platform.prompt(fork.plan_id, 1)
+    assert (anew.messages, anew.faults) == (asked.messages, ())
+
+
+async def test_a_request_of_a_fork_is_held_and_an_approved_one_is_not_sent(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE_LESS, charged=charged)
+    before = len(await events(platform))
+    fork = await platform.fork(plan_id, 2)
+    asked = await the_wait(platform)
+    assert asked.message.startswith(f"Fork of plan {plan_id}: May payment.charge.requested be published?")
+    assert await platform.answer(asked.wait_id, {"approved": True}) == "accepted"
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert (ended.status, charged) == (PlanStatus.FAILED, [9.0])
+    assert "was approved, and not sent" in ended.reason
+    assert {one.type for one in (await events(platform))[before:]} == {"plan.forked", "plan.wait.answered"}
+
+
+async def test_an_acting_fork_sends_an_approved_request(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE_LESS, DONE, charged=charged)
+    fork = await platform.fork(plan_id, 2, act=True)
+    asked = await the_wait(platform)
+    await platform.answer(asked.wait_id, {"approved": True})
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert (ended.status, charged) == (PlanStatus.COMPLETED, [9.0, 5.0])
+
+
+async def test_a_dry_fork_gets_recorded_replies_and_no_agent_is_asked(platform: Platform) -> None:
+    charged: list[Any] = []
+    together = publish_all(RESERVE, CHARGE)
+    script = [RESERVE, together, CHARGE, DONE]
+    plan_id = await finished(platform, *script, *script[1:], charged=charged)
+    fork = await platform.fork(plan_id, 2, dry=True)
+    ended = await wait_for_end(platform, fork.plan_id)
+    origin = await platform.plan(plan_id)
+    assert (ended.status, ended.result, charged) == (PlanStatus.COMPLETED, origin.result, [9.0, 9.0])
+    for number in (1, 2, 3):
+        asked, anew = await platform.prompt(plan_id, number + 1), await platform.prompt(fork.plan_id, number)
+        assert (anew.messages, anew.faults) == (asked.messages, ())
+
+
+async def test_a_dry_fork_stops_at_the_first_difference(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE_LESS, charged=charged)
+    fork = await platform.fork(plan_id, 2, dry=True)
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert (ended.status, charged) == (PlanStatus.FAILED, [9.0])
+    assert '{"amount":5.0} in the fork' in ended.reason
+    assert 'recorded then: payment.charge.requested with {"amount":9.0}' in ended.reason
+
+
+async def test_the_rows_of_the_origin_stay_as_they_are(platform: Platform, path: Path) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE, CHARGE, DONE)
+    before = rows_of(path)
+    for is_dry in (False, True):
+        fork = await platform.fork(plan_id, 2, dry=is_dry)
+        if not is_dry:
+            asked = await the_wait(platform)
+            await platform.answer(asked.wait_id, {"approved": False}, note="not now")
+            await platform.cancel(fork.plan_id)
+        await wait_for_end(platform, fork.plan_id)
+    after = rows_of(path)
+    for table, rows in before.items():
+        assert [one for one in rows if one not in after[table]] == [] or table in COUNTERS, table
+
+
+async def test_the_same_key_begins_one_fork(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, DONE)
+    first = await platform.fork(plan_id, 2, key="a click")
+    assert await platform.fork(plan_id, 2, key="a click") == first
+    with pytest.raises(LocalProtocolError, match="the key 'a click' is that of another fork"):
+        await platform.fork(plan_id, 1, key="a click")
+    assert len(await platform.plans()) == 2
+
+
+async def test_no_event_ends_a_wait_of_a_fork(platform: Platform) -> None:
+    agent = planner([RESERVE, DONE, wait("user.replied", "The date?"), DONE], external_events=["user.replied"])
+    plan = await order(platform, agent, stock())
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 2)
+    asked = await the_wait(platform)
+    await platform.publish("business-facts", "user.replied", {}, plan_id=fork.plan_id)
+    await platform.publish("notification-events", "user.replied", {}, correlation_id=asked.wait_id)
+    assert (await the_wait(platform)).wait_id == asked.wait_id
+    assert await platform.answer(asked.wait_id, {"date": "today"}) == "accepted"
+    assert (await wait_for_end(platform, fork.plan_id)).status is PlanStatus.COMPLETED
+
+
+async def test_a_note_is_told_and_spent_actions_are_spent(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, DONE)
+    fork = await platform.fork(plan_id, 2, note="The customer is in a hurry.")
+    ended = await wait_for_end(platform, fork.plan_id)
+    [message] = [one.content for one in (await platform.prompt(fork.plan_id, 1)).messages if one.role == "user"]
+    assert "The customer is in a hurry." in message
+    assert (ended.usage.actions, ended.usage.llm_calls) == (1, 1)
+
+
+async def test_open_requests_of_the_origin_are_told_as_unanswered(platform: Platform) -> None:
+    first = publish_all(RESERVE, CHARGE, need=1)
+    worker = payments("always")
+    plan = await order(platform, planner([first, DONE, DONE]), stock(), worker)
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 2)
+    assert fork.unanswered == ("payment.charge.requested",)
+    await wait_for_end(platform, fork.plan_id)
+    [message] = [one.content for one in (await platform.prompt(fork.plan_id, 1)).messages if one.role == "user"]
+    assert "without an answer in this fork" in message
+
+
+async def test_no_code_of_an_author_runs_in_a_fork(platform: Platform) -> None:
+    called = list[str]()
+    agent = planner([RESERVE, DONE, DONE])
+    agent.custom_context(lambda plan, context: called.append("context") or {})
+    plan = await order(platform, agent, stock())
+    await plan.result(timeout=PATIENCE)
+    before = len(called)
+    fork = await platform.fork(plan.plan_id, 2)
+    await wait_for_end(platform, fork.plan_id)
+    assert len(called) == before
+
+
+async def test_a_plan_that_cannot_be_forked_is_refused_with_the_reason(platform: Platform) -> None:
+    agent = planner([RESERVE, DONE])
+    agent.custom_context(lambda plan, context: {"tier": "gold"})
+    plan = await order(platform, agent, stock())
+    await plan.result(timeout=PATIENCE)
+    with pytest.raises(LocalProtocolError, match="context by its planner's code"):
+        await platform.fork(plan.plan_id, 2)
+    with pytest.raises(NotFound, match="no decision 9, only 2"):
+        await platform.fork(plan.plan_id, 9)
+    with pytest.raises(LocalProtocolError, match="exclude each other"):
+        await platform.fork(plan.plan_id, 2, dry=True, act=True)
+
+
+async def test_a_fork_asks_its_model(platform: Platform) -> None:
+    other = ChoreographyPlanner("other", goals=["other.wanted"], reasoner=ScriptedReasoner([DONE], model="other"))
+    await platform.start(other)
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE)
+    fork = await platform.fork(plan_id, 3, model="other")
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert [one.model for one in ended.decisions] == ["other"]
