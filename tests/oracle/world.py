@@ -180,27 +180,31 @@ class World:
 
     async def _see(self, event: EventEnvelope, client: LocalClient, handle: PlanHandle) -> None:
         if event.type == HUMAN_INPUT:
-            await self._answer(str(event.data["wait_id"]), client)
+            await self._answer(str(event.data["wait_id"]), client, handle)
         elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in self._known:
             self.surprises.append(f"{event.type} was requested, which nobody here takes")
             await client.cancel(handle.plan_id, "nobody will ever answer")
 
-    async def _answer(self, wait_id: str, client: LocalClient) -> None:
+    async def _answer(self, wait_id: str, client: LocalClient, handle: PlanHandle) -> None:
         """Approve every proposal: the platform has to keep back invalid events."""
         asked = next((wait for wait in await client.waits() if wait.wait_id == wait_id), None)
         if asked is None:
             self.surprises.append("a wait was announced that is not open")
         elif asked.proposed_event is not None:
-            if not self._is_silent_about(asked.proposed_event, asked.proposed_data or {}):
-                await self._say(client, wait_id, {"approved": True}, decision="approve")
+            if self._is_silent_about(asked.proposed_event, asked.proposed_data or {}):
+                return
+            if not await self._say(client, wait_id, {"approved": True}, decision="approve"):
+                await client.cancel(handle.plan_id, "its proposal cannot be approved")
         else:
             question = next(self._questions, {"answer": {"text": "I have nothing more to say."}})
             await self._say(client, wait_id, question["answer"])
 
-    async def _say(self, client: LocalClient, wait_id: str, payload: Payload, **how: str) -> None:
+    async def _say(self, client: LocalClient, wait_id: str, payload: Payload, **how: str) -> bool:
+        """Answer, and tell whether it counts."""
         outcome = await client.answer(wait_id, payload, **how)
         if outcome != "accepted":
             self.surprises.append(f"the answer {payload} was {outcome}: {outcome.detail}")
+        return outcome == "accepted"
 
 
 def bystanders(events: Sequence[Event], number: int) -> list[Agent]:

@@ -1,6 +1,6 @@
 import pytest
 
-from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
+from soorma_ai.adapters.postgres.dialect import number, spell
 from soorma_ai.adapters.postgres.full_text import rank
 from soorma_ai.adapters.postgres.schema import make, make_features
 from soorma_ai.assembly import ALL_FEATURES
@@ -52,4 +52,10 @@ def test_memos_are_ranked_by_rare_words_in_short_memos(places: list[tuple[str, i
 
 
 def test_a_statement_to_be_prepared_has_numbers_for_its_parameters() -> None:
-    assert spell_numbered("SELECT '50 %s?' WHERE a = ? AND b % 2 = ?") == "SELECT '50 %s?' WHERE a = $1 AND b % 2 = $2"
+    found = number("SELECT '50 %s?' WHERE a = ? AND b % 2 = ?")
+    assert found == ("SELECT '50 %s?' WHERE a = $1 AND b % 2 = $2", ())
+
+
+def test_a_named_parameter_of_a_statement_to_be_prepared_has_one_number() -> None:
+    found = number("SELECT ':a' WHERE a = :first AND b = :second AND c::text = :first")
+    assert found == ("SELECT ':a' WHERE a = $1 AND b = $2 AND c::text = $1", ("first", "second"))

@@ -2,27 +2,27 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from itertools import count
 from time import monotonic
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from msgspec.structs import replace
-from psycopg import errors
 from psycopg.pq import TransactionStatus
 
-from soorma_ai.adapters.postgres.dialect import spell, spell_numbered
-from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.postgres.dialect import spell
+from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import StatementLimit
-from soorma_ai.adapters.postgres.literals import TYPES, literal, quote
+from soorma_ai.adapters.postgres.literals import quote
 from soorma_ai.adapters.postgres.locks import IS_MARK, LISTED, MARK, ROUND
+from soorma_ai.adapters.postgres.prepared import PreparedStatements
 from soorma_ai.adapters.postgres.sessions import connect
-from soorma_ai.errors import StoreUnavailable
+from soorma_ai.errors import SoormaError, StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
@@ -36,6 +36,18 @@ _MARKED = f"SELECT objid::bigint FROM {LISTED} WHERE {IS_MARK}"
 
 class SecondStatement(Exception):
     """Raised for a second statement where one stands alone."""
+
+
+class WriteRefused(Exception):
+    """Raised where rows of an earlier statement are refused. Which operation has written it is not known."""
+
+
+class _Unsent(Struct, frozen=True):
+    """Statement that waits for the next message, and what gets its rows. It `may_fail` by them."""
+
+    text: str
+    note: Callable[[family.Rows], None] | None = None
+    may_fail: bool = False
 
 
 class Connection(family.Connection):
@@ -58,9 +70,8 @@ class Connection(family.Connection):
         self._was_connected = False
         # The scope of a statement that stands alone, until it is sent.
         self._singles: list[str] | None = None
-        # Names of statements prepared on the present connection, by text and types.
-        self._prepared: dict[tuple[str, str], str] = {}
-        self._numbers = count()
+        self._unsent: list[_Unsent] = []
+        self._prepared = PreparedStatements()
         self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
@@ -93,7 +104,8 @@ class Connection(family.Connection):
         when there is none. Raise psycopg.Error."""
         raw = self._connected()
         self._patience = LOOP_WITHIN
-        with self._expecting_prepared():
+        self._unsent.clear()
+        with self._prepared.expected():
             found = raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
             pass
@@ -124,7 +136,7 @@ class Connection(family.Connection):
     def _connected(self) -> psycopg.Connection:
         if self._raw is None or self._raw.closed:
             self._raw = connect(self._url, self._limit)
-            self._prepared.clear()
+            self._prepared.forget()
             if self._was_connected:
                 self._on_reconnect()
             self._was_connected = True
@@ -133,8 +145,7 @@ class Connection(family.Connection):
     @property
     def mark(self) -> str:
         """The statement that takes the mark of a transaction, with the rights of the house. Raise psycopg.Error."""
-        self._connected()
-        return f"EXECUTE {self._prepare(MARK, '')}"
+        return self._prepared.spell(self._connected(), MARK, ()) or MARK
 
     def begin_single(self, scope: str) -> None:
         """Let the next statement be sent with this statement of its scope, as a transaction of one message. One more
@@ -146,37 +157,16 @@ class Connection(family.Connection):
         self._singles = None
 
     def _execute_single(self, before: list[str], sql: str, parameters: family.Parameters) -> family.Rows:
-        values = None if isinstance(parameters, Mapping) else [literal(value) for value in parameters]
-        if not before or values is None or None in values:
+        text = self._prepared.spell(self.raw, sql, parameters)
+        if not before or text is None:
             raise SecondStatement
-        name = self._prepare(sql, ", ".join(TYPES.get(type(value), "text") for value in parameters))
-        given = f"({', '.join(map(str, values))})" if values else ""
-        with self._expecting_prepared():
-            found = self.raw.execute(f"{before.pop()}; EXECUTE {name} {given}".encode())
+        with self._prepared.expected():
+            found = self.raw.execute(f"{before.pop()}; {text}".encode())
         found.nextset()
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
         found.nextset()
         return found
-
-    def _prepare(self, sql: str, types: str) -> str:
-        """Prepare a statement for this connection, once for parameters of these types; return its name."""
-        name = self._prepared.get((sql, types))
-        if name is None:
-            name = f"single_{next(self._numbers)}"
-            self.raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {spell_numbered(sql)}".encode())
-            self._prepared[sql, types] = name
-        return name
-
-    @contextmanager
-    def _expecting_prepared(self) -> Generator[None]:
-        """Raise Interrupted where a prepared statement is gone: at some rollbacks, the driver lets the server forget
-        all of them."""
-        try:
-            yield
-        except errors.InvalidSqlStatementName as error:
-            self._prepared.clear()
-            raise Interrupted(f"a prepared statement is gone: {error}") from error
 
     def act(self, acting: TenantScope) -> str:
         """Return the statement for the scope of the rest of the transaction."""
@@ -185,8 +175,13 @@ class Connection(family.Connection):
 
     def act_as(self, acting: TenantScope) -> None:
         """Do the rest of the transaction in this name."""
-        if acting != self._acting:
-            self.raw.execute(self.act(acting).encode())
+        if acting == self._acting:
+            return
+        text = self.act(acting)
+        if self.is_careful:
+            self.raw.execute(text.encode())
+        else:
+            self._unsent.append(_Unsent(text))
 
     def act_for(self, tenant_id: str) -> None:
         """Act for a tenant. No work for a tenant concerns another's rows: the database would refuse it."""
@@ -195,9 +190,11 @@ class Connection(family.Connection):
 
     def savepoint(self, name: str, tenant_id: str) -> None:
         self.act_for(tenant_id)
+        self.send()
         self.raw.execute(f"SAVEPOINT {name}".encode())
 
     def find_everywhere(self, sql: str) -> list[Any]:
+        self.send()
         found = self.raw.execute(f"{act(HOUSE)}; {sql}; {act(self._acting)}".encode())
         found.nextset()
         return found.fetchall()
@@ -205,30 +202,88 @@ class Connection(family.Connection):
     def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
         if self._singles is not None:
             return self._execute_single(self._singles, sql, parameters)
-        found = self.raw.execute(spell(sql).encode(), parameters or None)
+        text = self._prepared.spell(self.raw, sql, parameters)
+        if text is not None:
+            found = self._send(text)
+        else:
+            self.send()
+            found = self.raw.execute(spell(sql).encode(), parameters or None)
         # The server's word for what it did, whatever the statement begins with.
         if not (found.statusmessage or "").startswith("SELECT"):
             self.changes += max(found.rowcount, 0)
         return found
 
+    def write(
+        self, sql: str, parameters: family.Parameters, check: Callable[[family.Rows], None] | None = None
+    ) -> None:
+        if not self._leave(sql, parameters, check, may_fail=check is not None):
+            super().write(sql, parameters, check)
+
+    def write_beside(self, sql: str, parameters: family.Parameters, note: Callable[[family.Rows], None]) -> None:
+        if not self._leave(sql, parameters, note):
+            super().write_beside(sql, parameters, note)
+
+    def _leave(
+        self,
+        sql: str,
+        parameters: family.Parameters,
+        note: Callable[[family.Rows], None] | None,
+        *,
+        may_fail: bool = False,
+    ) -> bool:
+        """Leave a statement to the next message; return False where it must be sent now. Where one operation may be
+        undone by itself, it gets its own faults."""
+        text = None if self.is_careful else self._prepared.spell(self.raw, sql, parameters)
+        if text is None:
+            return False
+        self._unsent.append(_Unsent(text, note, may_fail))
+        self.changes += 1
+        return True
+
+    def send(self) -> None:
+        if self._unsent:
+            self._send()
+
+    def check_writes(self) -> None:
+        """Send what is written, if any of its rows has a check. Raise psycopg.Error, or WriteRefused."""
+        if any(one.may_fail for one in self._unsent):
+            self._send()
+
+    def _send(self, *last: str) -> psycopg.Cursor:
+        """Send what is left, and these statements, as one message; return the rows of the last ones. Raise WriteRefused
+        for rows that are refused."""
+        unsent, self._unsent = self._unsent, []
+        with self._prepared.expected():
+            found = self.raw.execute("; ".join([*(one.text for one in unsent), *last]).encode())
+        for one in unsent:
+            if one.note is not None:
+                try:
+                    one.note(found)
+                except SoormaError as error:
+                    raise WriteRefused from error
+            found.nextset()
+        return found
+
     def executemany(self, sql: str, parameters: Iterable[family.Parameters], /) -> family.Rows:
+        self.send()
         cursor = self.raw.cursor()
         cursor.executemany(spell(sql).encode(), list(parameters))
         self.changes += max(cursor.rowcount, 0)
         return cursor
 
     def commit(self) -> None:
-        """Commit in one message, after the moves of changed plans' places. Raise psycopg.Error."""
-        unmoved = self.plan_changes.unmoved()
-        if not unmoved:
-            self.raw.execute("COMMIT")
-            return
-        ids = ", ".join(map(quote, unmoved))
-        moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}]) RETURNING plan_id, seq, place"
-        found = self.raw.execute(f"{self.act(HOUSE)}; {moving}; COMMIT".encode())
-        found.nextset()
-        for plan_id, seq, number in found.fetchall():
-            self.note_place(plan_id, seq, number)
+        """Commit in one message, with the writes that have no check, and the moves of changed plans' places. Raise
+        psycopg.Error."""
+        if unmoved := self.plan_changes.unmoved():
+            ids = ", ".join(map(quote, unmoved))
+            moving = f"UPDATE plan SET place = place + 1 WHERE plan_id = ANY (ARRAY[{ids}])"
+            self._unsent.append(_Unsent(self.act(HOUSE)))
+            self._unsent.append(_Unsent(f"{moving} RETURNING plan_id, seq, place", self._note_places))
+        self._send("COMMIT")
+
+    def _note_places(self, rows: family.Rows) -> None:
+        for plan_id, seq, place in rows.fetchall():
+            self.note_place(plan_id, seq, place)
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """A loop that is busy has no free hand, and is not asked again before the next transaction."""
@@ -301,6 +356,7 @@ class Connection(family.Connection):
 
     def undo(self) -> None:
         """Roll back, as far as there is a connection. One that cannot be rolled back is given up."""
+        self._unsent.clear()
         if self._raw is None:
             return
         try:

@@ -3,7 +3,7 @@ listens to other processes' changes."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -230,7 +230,7 @@ class Database(database.Database):
 
     def _perform(
         self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
-    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+    ) -> tuple[T, Arrival, Sequence[Delivery]]:
         """Note the effects for others' waits: claims and renewals are no one's concern."""
         value, arrival, taken = super()._perform(operation, now, db)
         if now is not None or arrival != NOTHING:

@@ -14,6 +14,7 @@ _UNINDEXED = re.compile(r"\bAND \+(?=[a-z_])")
 # Where it joins with a function, the server reads a table under row-level security as a whole; with an array it goes
 # by the index.
 _AMONG = re.compile(r"\b(NOT )?IN \((SELECT (?:CAST\(value AS BIGINT\)|value) FROM json_each\((?:\?|:[a-z_]+)\))\)")
+_PLACES = re.compile(r"%%|%s|%\(([a-z_]+)\)s")
 _INDEXED = re.compile(r"\bINDEXED BY \w+")
 
 
@@ -23,10 +24,19 @@ def spell(statement: str) -> str:
     return "".join(part.replace("%", "%%") if is_text else _spell(part) for part, is_text in split(statement))
 
 
-def spell_numbered(statement: str) -> str:
-    """Return a statement with numbers in the place of its parameters, as it is prepared."""
+@lru_cache(maxsize=4096)
+def number(statement: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement as it is prepared, with numbers in the place of its parameters, and their names in order, if
+    they have names."""
+    names: dict[str, int] = {}
     places = count(1)
-    return re.sub("%(%|s)", lambda found: "%" if found[1] == "%" else f"${next(places)}", spell(statement))
+
+    def place(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        return f"${next(places) if found[0] == '%s' else names.setdefault(found[1], len(names) + 1)}"
+
+    return _PLACES.sub(place, spell(statement)), tuple(names)
 
 
 def split(statement: str) -> Iterable[tuple[str, bool]]:

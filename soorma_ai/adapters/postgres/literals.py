@@ -11,7 +11,14 @@ def quote(text: str) -> str:
     return "'" + _without_nul(text).replace("'", "''") + "'"
 
 
-TYPES: dict[type[object], str] = {int: "bigint", float: "double precision"}
+# The type of NULL is that of its place.
+TYPES: dict[type[object], str] = {
+    int: "bigint",
+    float: "double precision",
+    bool: "boolean",
+    bytes: "bytea",
+    type(None): "unknown",
+}
 
 
 def literal(value: object) -> str | None:
@@ -20,9 +27,11 @@ def literal(value: object) -> str | None:
         case None:
             return "NULL"
         case bool():
-            return None
+            return "true" if value else "false"
         case str():
             return quote(value)
+        case bytes():
+            return rf"'\x{value.hex()}'"
         case int():
             return repr(value) if -(2**63) <= value < 2**63 else None
         case float():

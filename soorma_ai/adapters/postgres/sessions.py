@@ -49,7 +49,12 @@ def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = F
     """Return a connection without any visible rows before it has a scope; or with all, in the platform's own scope.
     Without a `limit` a statement may take any time. Raise psycopg.Error."""
     made = LimitedConnection.connect(
-        url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
+        url,
+        autocommit=True,
+        prepare_threshold=None,
+        connect_timeout=CONNECTED_WITHIN,
+        keepalives_idle=10,
+        keepalives_interval=5,
     )
     made.limit = limit or StatementLimit(CONNECTED_WITHIN)
     # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.

@@ -18,8 +18,8 @@ import psycopg
 from msgspec import Struct
 
 from soorma_ai.adapters.jobs import Helper, Job
-from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.postgres.connection import Connection, WriteRefused
+from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words, translate
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.locks import LOCK, share_lock
 from soorma_ai.errors import StoreUnavailable
@@ -133,7 +133,16 @@ class PostgresWriter:
             self._loop.call_exception_handler({"message": "a listener of the store broke", "exception": error})
 
     def _write(self, group: list[Job[Any]]) -> None:
-        """Store the present operations, on the helper's thread."""
+        """Store the present operations, on the helper's thread. After an unexpected error they fail, and the writer
+        goes on by another connection."""
+        try:
+            self._write_group(group)
+        except Exception as error:
+            self.connection.close()
+            self._undo(group)
+            _fail(group, error)
+
+    def _write_group(self, group: list[Job[Any]]) -> None:
         self._wrote, begun = False, monotonic()
         self._gather(group)
         for pause in (*PAUSES, None):
@@ -143,16 +152,13 @@ class PostgresWriter:
                 return
             try:
                 fault = self._try_together(group)
-            except _GroupSplit:
+            except (_GroupSplit, WriteRefused):
                 fault = self._try(group, apart=True)
             if fault is None:
                 return
             is_over = pause is None or self._closing.is_set() or self._limit.left_of(begun) <= 0
             if is_over or not isinstance(fault, Interrupted):
-                for job in group:
-                    lost = StoreUnavailable(str(fault))
-                    lost.__cause__ = fault
-                    job.fail(lost)
+                _fail(group, fault)
                 return
             if self.connection.is_lost and pause is not None:
                 self._closing.wait(pause)
@@ -179,7 +185,7 @@ class PostgresWriter:
     def _try(
         self, group: list[Job[Any]], *, apart: bool, keys: frozenset[str] | None = None
     ) -> StoreUnavailable | None:
-        """Return the reason of a complete failure; a single failed operation is none. Raise _Apart, with nothing
+        """Return the reason of a complete failure; a single failed operation is none. Raise _GroupSplit, with nothing
         stored, for an undo of one without the others: a savepoint costs each of them a message, and is rarely needed.
         """
         db, before = self.connection, self.connection.changes
@@ -196,7 +202,8 @@ class PostgresWriter:
                 else:
                     self._run_together(group)
                 self._hooks.end(db)
-        except (_GroupSplit, MustBeAlone):
+                db.check_writes()
+        except (_GroupSplit, MustBeAlone, WriteRefused):
             self._undo(group)
             raise
         except StoreUnavailable as error:
@@ -206,28 +213,34 @@ class PostgresWriter:
         except Exception as error:
             self._undo(group)
             return StoreUnavailable(f"nothing was stored: {error}")
-        return self._commit(group, wrote=db.changes != before)
+        return self._commit(group, wrote=db.changes != before, apart=apart)
 
     def _beginning(self, keys: frozenset[str] | None) -> tuple[str, ...]:
         if self.connection.is_beside:
             return _BESIDE
         return _BEGIN if keys is None else (*_BESIDE, share_lock(keys), self.connection.mark)
 
-    def _commit(self, group: list[Job[Any]], *, wrote: bool) -> StoreUnavailable | None:
+    def _commit(self, group: list[Job[Any]], *, wrote: bool, apart: bool) -> StoreUnavailable | None:
+        """Return the reason of a failure. Raise _GroupSplit where it may be that of one operation."""
         try:
             self.connection.commit()
+        except Interrupted as error:
+            self._undo(group)
+            return error
         except psycopg.Error as error:
             is_lost = self.connection.is_lost
             self._undo(group)
             if is_lost:
                 told = "the connection was lost while this was being stored; whether it is, is not known"
                 return StoreUnavailable(f"{told} ({error})")
+            if not apart and not isinstance(translate(error), StoreUnavailable):
+                raise _GroupSplit from error
             return Interrupted(f"nothing was stored: {error}")
         self._wrote = wrote
         return None
 
     def _run_together(self, group: list[Job[Any]]) -> None:
-        """Run them as if none failed. Raise _Apart when one did after it had written, or could not arrive."""
+        """Run them as if none failed. Raise _GroupSplit when one did after it had written, or could not arrive."""
         db = self.connection
         for job in group:
             db.act_as(job.acting)
@@ -256,8 +269,10 @@ class PostgresWriter:
                 job.run()
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
-            is_shared = self.connection.keys is not None and isinstance(error, MustBeAlone)
-            if is_shared or isinstance(error, Interrupted) or self.connection.is_lost:
+            is_of_all = isinstance(error, WriteRefused) or (
+                self.connection.keys is not None and isinstance(error, MustBeAlone)
+            )
+            if is_of_all or isinstance(error, Interrupted) or self.connection.is_lost:
                 raise
             job.fail(error)
             return False
@@ -271,6 +286,13 @@ class PostgresWriter:
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])
         self._hooks.forget()
         self.connection.let_go()
+
+
+def _fail(group: Sequence[Job[Any]], fault: Exception) -> None:
+    for job in group:
+        lost = StoreUnavailable(str(fault))
+        lost.__cause__ = fault
+        job.fail(lost)
 
 
 def _keys_of(group: Sequence[Job[Any]]) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.values import Json
-from soorma_ai.kernel.sql.connection import Reader, Rows
+from soorma_ai.kernel.sql.connection import Connection, Reader, Rows
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -243,20 +243,32 @@ def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Row
     return db.execute(_insert(table, conflict, *row), (*row.values(),))
 
 
+def write_row(
+    db: Connection, table: str, conflict: str, check: Callable[[Rows], None] | None, /, **row: object
+) -> None:
+    """Insert a row as `Connection.write` does."""
+    db.write(_insert(table, conflict, *row), (*row.values(),), check)
+
+
 @lru_cache(maxsize=256)
 def _insert(table: str, conflict: str, *columns: str) -> str:
     places = ", ".join("?" * len(columns))
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}"
 
 
-def add_rows(
-    db: Reader, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], conflict: str = ""
-) -> Rows:
-    """Insert rows with values of these columns; `conflict` is the clause for existing ones."""
+def write_rows(
+    db: Connection,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    conflict: str,
+    check: Callable[[Rows], None],
+) -> None:
+    """Insert rows with values of these columns as `Connection.write` does."""
     row = f"({', '.join('?' * len(columns))})"
     values = ", ".join([row] * len(rows))
     statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values} {conflict}"
-    return db.execute(statement, [value for one in rows for value in one])
+    db.write(statement, [value for one in rows for value in one], check)
 
 
 # A moment, in seconds, of what is not due before it is moved.

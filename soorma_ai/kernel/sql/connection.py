@@ -224,6 +224,22 @@ class Connection(ABC):
     @abstractmethod
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
 
+    def write(self, sql: str, parameters: Parameters, check: Callable[[Rows], None] | None = None) -> None:
+        """Execute a statement whose rows are not waited for: now, or with the next one that is waited for. `check` gets
+        its rows before the commit, and may raise."""
+        found = self.execute(sql, parameters)
+        if check is not None:
+            check(found)
+
+    def write_beside(self, sql: str, parameters: Parameters, note: Callable[[Rows], None]) -> None:
+        """Execute a statement now, or with the next one, at the latest with the commit. `note` gets its rows, and
+        raises nothing."""
+        note(self.execute(sql, parameters))
+
+    def send(self) -> None:
+        """Execute what is written, and check its rows."""
+        return
+
     @abstractmethod
     def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> Rows: ...
 
@@ -333,8 +349,9 @@ class Connection(ABC):
         for agent in self._reserved[reserved:]:
             self.give_back_hand(agent)
 
-    def take_what_was_taken(self) -> tuple[Delivery, ...]:
-        taken, self.taken, self._reserved = tuple(self.taken), [], []
+    def take_what_was_taken(self) -> Sequence[Delivery]:
+        """Return the leased deliveries. What a lease reserves may come to them as late as the commit."""
+        taken, self.taken, self._reserved = self.taken, [], []
         self.opened.clear()
         return taken
 

@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from types import CoroutineType
@@ -138,7 +138,7 @@ class Database(ABC):
 
     def _perform(
         self, operation: Callable[[Connection], T], now: datetime | None, db: Connection
-    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+    ) -> tuple[T, Arrival, Sequence[Delivery]]:
         try:
             value = operation(db)
             if db.published or db.brought or db.untaken:
@@ -151,7 +151,7 @@ class Database(ABC):
             raise
         return value, arrival, db.take_what_was_taken()
 
-    def _start_leased(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
+    def _start_leased(self, done: tuple[object, Arrival, Sequence[Delivery]], is_stored: bool) -> None:
         """Hand over leased deliveries after the commit. Their caller may be gone by now."""
         _, arrival, taken = done
         if self._hands is not None:

@@ -1,5 +1,6 @@
 """Due timers: each goes, its guard expires, and its event is published."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -10,10 +11,14 @@ from soorma_ai.kernel.rules.arrival.endings import deadline_by_columns, plan_of_
 from soorma_ai.kernel.rules.arrival.hand_over import let_go
 from soorma_ai.kernel.sql.apply import close
 from soorma_ai.kernel.sql.arrivals import RequestDefinitions
-from soorma_ai.kernel.sql.codec import moment
+from soorma_ai.kernel.sql.codec import FAR_AWAY, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations, inbox, plans, timers
+
+_NEXT_DUE = (
+    f"SELECT min(at) FROM (SELECT min(due) AS at FROM timer WHERE due < {FAR_AWAY} UNION ALL {inbox.NEXT_DUE}) AS next"
+)
 
 
 def fire(db: Connection, now: datetime, limit: int) -> int:
@@ -39,8 +44,10 @@ def fire(db: Connection, now: datetime, limit: int) -> int:
 
 
 def next_due(db: Reader, agents: Sequence[str], after: datetime) -> datetime | None:
-    due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
-    return moment(min(due)) if due else None
+    """Return the moment of the next timer, or at which the first delayed or leased head may be claimed that might not
+    have been at `after`."""
+    (due,) = db.execute(_NEXT_DUE, {"after": epoch(after), "agents": json.dumps(list(agents))}).fetchone()
+    return moment(due) if due is not None else None
 
 
 def _deadline_of(db: Reader, plan_id: str, due: datetime) -> EventEnvelope | None:

@@ -16,7 +16,7 @@ from soorma_ai.kernel.ports import Settlement, Work
 from soorma_ai.kernel.sql import apply as consequences
 from soorma_ai.kernel.sql import registration
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox, memory, plans, tasks, timers
+from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox, memory, plans, steps, tasks, timers
 from soorma_ai.kernel.sql.tables import events as log
 
 # Effects on rows that commits of other trees and requests may change as well.
@@ -44,7 +44,7 @@ def commit(db: Connection, work: Work, now: datetime) -> None:
     for settlement in work.bill:
         budget.write_down(db, settlement)
     apply(db, work.effects, now, handled, work.bill)
-    if has_following:
+    if has_following():
         inbox.move_up(db, work.delivery, work.disposition, now)
 
 
@@ -99,8 +99,8 @@ class _Batches:
         return bool(self._spends)
 
     def append_steps(self, db: Connection) -> None:
-        steps, self._steps = self._steps, []
-        plans.append(db, steps, self._at_hand)
+        appended, self._steps = self._steps, []
+        steps.append(db, appended, self._at_hand)
 
     def charge(self, db: Connection) -> None:
         bill, spends, self._bill, self._spends = self._bill, self._spends, (), []

@@ -61,9 +61,9 @@ class SqlQueue(StorePart):
     set_aside = writing(letters.set_aside)
     count_pending = reading(inbox.count_pending)
     find_rest = reading(inbox.find_rest)
-    backlog = reading(inbox.backlog, HOUSE)
+    backlog = reading(inbox.backlog, HOUSE, is_single=True)
     backlogs = reading(inbox.backlogs)
-    next_due = reading(due_timers.next_due, HOUSE)
+    next_due = reading(due_timers.next_due, HOUSE, is_single=True)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
@@ -201,7 +201,7 @@ class SqlRegistry(StorePart):
 class SqlEventLog(StorePart):
     events = reading(log.events, follows=True)
     page = reading(log.page, follows=True)
-    event = reading(log.event_by_id)
+    event = reading(log.event_by_id, is_single=True)
     events_beginning = reading(log.events_beginning)
     tenants_of = reading(log.tenants_of)
     receivers_of = reading(receivers.receivers_of)

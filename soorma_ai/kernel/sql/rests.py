@@ -2,13 +2,14 @@
 values left out; `bodies` makes the whole record of both."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JournalEntry, Step, Verdict
 from soorma_ai.kernel.domain.registry import version_in
 from soorma_ai.kernel.sql import bodies as same
-from soorma_ai.kernel.sql.codec import EXPECTATION, JOURNAL, epoch, is_text_of
+from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, JOURNAL, epoch, is_text_of
 
 # Fields of an event with a column of their own.
 _OF_EVENT = frozenset({"id", "type", "topic", "tenant_id", "plan_id", "root_plan_id", "causation_id"})
@@ -77,6 +78,32 @@ def expectation_columns(expectation: Expectation) -> tuple[str, float, int, str 
     if version is not None:
         left_out = f"{left_out} dataschema"
     return EXPECTATION.without(left_out).text(expectation), seconds, flags, version
+
+
+def expectation_row(expectation: Expectation) -> dict[str, Any]:
+    """Return the columns of an expectation with their values."""
+    rest, opened_at, same, version = expectation_columns(expectation)
+    return {
+        "id": expectation.id,
+        "kind": str(expectation.kind),
+        "agent": expectation.agent,
+        "tenant": expectation.tenant_id,
+        "plan_id": expectation.plan_id,
+        "event_type": expectation.event_type,
+        "event_topic": str(expectation.event_topic),
+        "opened_at": opened_at,
+        "status": str(expectation.status),
+        "closed_at": epoch(expectation.closed_at) if expectation.closed_at else None,
+        "met_by": expectation.met_by,
+        "answer": ANSWER.text(expectation.answer) if expectation.answer else None,
+        "rest": rest,
+        "task_id": expectation.task_id,
+        "group_id": expectation.group_id,
+        "root_plan_id": expectation.root_plan_id,
+        "user_id": expectation.user_id,
+        "same": same,
+        "schema_version": version,
+    }
 
 
 def step_flags(step: Step) -> tuple[int, str]:

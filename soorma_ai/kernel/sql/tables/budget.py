@@ -1,8 +1,8 @@
 """Spending of a plan's tree, and the answers it was spent on."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import add
 from typing import Any, cast
 
@@ -14,8 +14,8 @@ from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
-from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
-from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, epoch, write_row
+from soorma_ai.kernel.sql.connection import Connection, Reader, Rows
 from soorma_ai.kernel.sql.rests import journal_columns
 
 # Columns of a plan with a next call to hold, by the place of its id.
@@ -90,7 +90,8 @@ def charge(db: Connection, bill: Sequence[Settlement], spends: Sequence[Spend] =
     for spend in spends:
         _sum(sums, spend.root_plan_id, (spend.actions, 0, 0, 0.0, 0, 0, 0, 0.0))
     for root_plan_id, sum_of_tree in sums.items():
-        _check_actions(_add(db, root_plan_id, sum_of_tree), [one for one in spends if one.root_plan_id == root_plan_id])
+        of_tree = [one for one in spends if one.root_plan_id == root_plan_id]
+        _add(db, root_plan_id, sum_of_tree, partial(_check_actions, of_tree))
 
 
 def _sum(sums: dict[str, _Sums], root_plan_id: str, more: _Sums) -> None:
@@ -98,7 +99,7 @@ def _sum(sums: dict[str, _Sums], root_plan_id: str, more: _Sums) -> None:
     sums[root_plan_id] = more if known is None else cast("_Sums", tuple(map(add, known, more)))
 
 
-def _check_actions(total: int, spends: Sequence[Spend]) -> None:
+def _check_actions(spends: Sequence[Spend], total: int) -> None:
     """Check each limit against the actions up to its spending; `total` are those after the last."""
     for spend in reversed(spends):
         before = total - spend.actions
@@ -133,13 +134,32 @@ def hold(db: Connection, plan_id: str) -> Charge | None:
 def hold_next(db: Connection, next_call: str | None, limits: str | None) -> Charge | None:
     """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
     has none, and is told of where it is needed."""
+    wanted = _holding(next_call, limits)
+    return wanted[0] if wanted and _hold(db, *wanted) else None
+
+
+def hold_beside(db: Connection, next_call: str | None, limits: str | None, note: Callable[[Charge], None]) -> None:
+    """Reserve the next call of a plan as `hold_next`, at the latest with the commit; `note` gets what is reserved."""
+    wanted = _holding(next_call, limits)
+    if wanted is None:
+        return
+    charge, room = wanted
+
+    def note_held(rows: Rows) -> None:
+        if _note_amounts(db, charge, rows):
+            note(charge)
+
+    if (values := _values_of(charge, room)) is not None:
+        db.write_beside(_HOLD, values, note_held)
+
+
+def _holding(next_call: str | None, limits: str | None) -> tuple[Charge, _Room] | None:
     if next_call is None or limits is None:
         return None
     try:
-        charge, room = CHARGE.record(next_call), _room_to_hold(limits)
+        return CHARGE.record(next_call), _room_to_hold(limits)
     except ConfigError:
         return None
-    return charge if _hold(db, charge, room) else None
 
 
 @lru_cache(maxsize=256)
@@ -158,13 +178,23 @@ def _most(limit: float | None) -> float:
 
 def _hold(db: Connection, charge: Charge, room: _Room) -> bool:
     """Reserve a call within this room; tell whether there was enough."""
+    values = _values_of(charge, room)
+    return values is not None and _note_amounts(db, charge, db.execute(_HOLD, values))
+
+
+def _values_of(charge: Charge, room: _Room) -> dict[str, object] | None:
+    """Return the values of `_HOLD`; None for a call that no tree has room for."""
     calls, tokens, usd = _amounts(charge)
     most_calls, most_tokens, most_usd = room
     if calls > most_calls or tokens > most_tokens or usd > most_usd:
-        return False
-    values = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
-    values |= {"most_calls": most_calls, "most_tokens": most_tokens, "most_usd": most_usd}
-    held = db.execute(_HOLD, values).fetchall()
+        return None
+    values: dict[str, object] = {"root": charge.root_plan_id, "calls": calls, "tokens": tokens, "usd": usd}
+    return values | {"most_calls": most_calls, "most_tokens": most_tokens, "most_usd": most_usd}
+
+
+def _note_amounts(db: Connection, charge: Charge, rows: Rows) -> bool:
+    """Note the amounts of the tree; tell whether the call is held."""
+    held = rows.fetchall()
     for row in held:
         db.note_spent(charge.root_plan_id, read_amounts(row))
     return bool(held)
@@ -193,7 +223,7 @@ def write_down(db: Connection, one: Settlement) -> None:
     at = epoch(entry.at)
     if showing is not None and not db.has_part(("shown", entry.plan_id, "", showing.digest), at):
         row = (entry.plan_id, showing.digest, SHOWING.text(showing))
-        db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+        db.write("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
     _keep(db, one.kept, at)
 
 
@@ -201,7 +231,7 @@ def _keep(db: Connection, kept: Iterable[PromptPart], at: float) -> None:
     """Write parts not known to be stored. A part of all plans gets the time of its use now and then."""
     for part in kept:
         if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
-            db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
+            db.write(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
 
 
 def keep_part(db: Connection, part: PromptPart, now: datetime) -> None:
@@ -264,12 +294,20 @@ def requests_used(db: Reader, tenant_id: str) -> tuple[str, ...]:
     return tuple(name for name, _ in found.fetchall())
 
 
-def _write_entry(db: Reader, entry: JournalEntry) -> None:
+def _write_entry(db: Connection, entry: JournalEntry) -> None:
     key, (rest, is_raw, same) = entry.key, journal_columns(entry)
-    done = add_row(
+
+    def check(done: Rows) -> None:
+        if done.rowcount == 0:
+            raise VersionConflict(
+                f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
+            )
+
+    write_row(
         db,
         "journal",
         "ON CONFLICT DO NOTHING",
+        check,
         agent=key.agent,
         cause_id=key.cause_id,
         ordinal=key.ordinal,
@@ -283,19 +321,19 @@ def _write_entry(db: Reader, entry: JournalEntry) -> None:
         offer_digest=entry.offer_digest,
         raw=entry.raw,
     )
-    if done.rowcount == 0:
-        raise VersionConflict(
-            f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
-        )
 
 
 def _minus(held: Charge) -> tuple[int, int, float]:
     return -held.llm_calls, -held.tokens, -held.cost_usd
 
 
-def _add(db: Connection, root_plan_id: str, more: _Sums) -> int:
-    """Return the actions that are spent by then."""
-    (row,) = db.execute(_ADD, (root_plan_id, *more)).fetchall()
-    by_now = read_amounts(row)
-    db.note_spent(root_plan_id, by_now)
-    return by_now.actions
+def _add(db: Connection, root_plan_id: str, more: _Sums, check: Callable[[int], None] = lambda actions: None) -> None:
+    """Add to the amounts of a tree. `check` gets the actions that are spent by then."""
+
+    def check_amounts(rows: Rows) -> None:
+        (row,) = rows.fetchall()
+        by_now = read_amounts(row)
+        db.note_spent(root_plan_id, by_now)
+        check(by_now.actions)
+
+    db.write(_ADD, (root_plan_id, *more), check_amounts)

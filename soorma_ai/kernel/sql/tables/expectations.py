@@ -17,9 +17,9 @@ from soorma_ai.kernel.domain.plan_state import Closed
 from soorma_ai.kernel.domain.values import copy_json
 from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival.matching import names_of
-from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, Codec, add_row, behind, epoch, member, moment
-from soorma_ai.kernel.sql.connection import Connection, Reader
-from soorma_ai.kernel.sql.rests import expectation_columns
+from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, Codec, add_row, behind, epoch, member, moment, write_row
+from soorma_ai.kernel.sql.connection import Connection, Reader, Rows
+from soorma_ai.kernel.sql.rests import expectation_columns, expectation_row
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
 # CROSS: the event is looked up first, and not all that the agent ever got.
@@ -101,6 +101,7 @@ _TASK_ANSWERED = """
 """
 
 _NEVER = 9e18
+_UNLESS_THERE = "ON CONFLICT (id) DO NOTHING"
 _WHOLE = Codec(Expectation)
 
 # With whether it has timers: few do.
@@ -233,52 +234,39 @@ def without_offer(db: Reader) -> list[Expectation]:
 
 def insert(db: Connection, expectation: Expectation) -> None:
     """Raise VersionConflict where there is one of its id."""
-    if not open_first(db, expectation):
-        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+
+    def check(done: Rows) -> None:
+        if done.rowcount == 0:
+            raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+
+    row = expectation_row(expectation)
+    write_row(db, "expectation", _UNLESS_THERE, check, **row)
+    _note_open(db, expectation, len(row["rest"]))
 
 
 def open_first(db: Connection, expectation: Expectation) -> bool:
     """Return False where there is one of its id, which stands."""
-    rest, opened_at, same, version = expectation_columns(expectation)
-    done = add_row(
-        db,
-        "expectation",
-        "ON CONFLICT (id) DO NOTHING",
-        id=expectation.id,
-        kind=str(expectation.kind),
-        agent=expectation.agent,
-        tenant=expectation.tenant_id,
-        plan_id=expectation.plan_id,
-        event_type=expectation.event_type,
-        event_topic=str(expectation.event_topic),
-        opened_at=opened_at,
-        status=str(expectation.status),
-        closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
-        met_by=expectation.met_by,
-        answer=ANSWER.text(expectation.answer) if expectation.answer else None,
-        rest=rest,
-        task_id=expectation.task_id,
-        group_id=expectation.group_id,
-        root_plan_id=expectation.root_plan_id,
-        user_id=expectation.user_id,
-        same=same,
-        schema_version=version,
-    )
-    if done.rowcount == 0:
+    row = expectation_row(expectation)
+    if add_row(db, "expectation", _UNLESS_THERE, **row).rowcount == 0:
         return False
-    db.opened[expectation.id] = expectation.event_topic
-    _note(db, expectation, len(rest))
-    _insert_roles(db, expectation)
-    _insert_keys(db, expectation)
+    _note_open(db, expectation, len(row["rest"]))
     return True
 
 
-def _insert_keys(db: Reader, expectation: Expectation) -> None:
+def _note_open(db: Connection, expectation: Expectation, size: int) -> None:
+    """Note a row that is inserted, and insert the names by which it is found."""
+    db.opened[expectation.id] = expectation.event_topic
+    _note(db, expectation, size)
+    _insert_roles(db, expectation)
+    _insert_keys(db, expectation)
+
+
+def _insert_keys(db: Connection, expectation: Expectation) -> None:
     """Insert the names by which an outside event finds a wait."""
     tenant_id, expectation_id = expectation.tenant_id, expectation.id
     for event_type, key in names_of(expectation):
         row = {"tenant": tenant_id, "event_type": event_type, "key": key, "expectation_id": expectation_id}
-        add_row(db, "wait_key", "ON CONFLICT DO NOTHING", **row)
+        write_row(db, "wait_key", "ON CONFLICT DO NOTHING", None, **row)
 
 
 def _insert_roles(db: Reader, expectation: Expectation) -> None:

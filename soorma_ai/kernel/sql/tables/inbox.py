@@ -2,7 +2,7 @@
 `puts`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.stores import MAILBOX
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.rules.arrival.poison import POISON_FROM
 from soorma_ai.kernel.sql.codec import FAR_AWAY, behind, epoch, moment
-from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.connection import Connection, Reader, Rows
 from soorma_ai.kernel.sql.tables import budget
 from soorma_ai.kernel.sql.tables import events as log
 
@@ -50,9 +50,12 @@ SUSPECT = f"""{CLAIM}
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
 
+# For each agent of a list, by the index of its inbox.
 NEXT_DUE = f"""
-    SELECT min(ready_at) FROM inbox
-    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ? AND ready_at < {FAR_AWAY}
+    SELECT (
+        SELECT min(ready_at) FROM inbox WHERE agent = value AND state IN ('queued', 'leased')
+            AND ready_at > 0 AND ready_at > :after AND ready_at < {FAR_AWAY}
+    ) FROM json_each(:agents)
 """
 
 # Whoever lets a lease run out has come to an end, or to a stop.
@@ -228,8 +231,9 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
 
 def dispose(
     db: Connection, delivery: Delivery, disposition: Disposition, now: datetime, outcome: str | None = None
-) -> bool:
-    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost for another's lease."""
+) -> Callable[[], bool]:
+    """End the lease of a delivery. Return a function that tells whether anything stands behind it, for `move_up`. It,
+    or the next statement, raises LeaseLost for another's lease."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -245,12 +249,24 @@ def dispose(
         case _:
             assert_never(disposition)
     ended = (state, ready_at, reason, ended_at, outcome, undone, counts, delivery.seq, delivery.fence)
-    changed = db.execute(_DISPOSE, (*ended, delivery.agent, delivery.owner)).fetchall()
-    if not changed:
-        raise lease_lost(delivery)
+    has_following: bool | None = None
+
+    def check(rows: Rows) -> None:
+        nonlocal has_following
+        changed = rows.fetchall()
+        if not changed:
+            raise lease_lost(delivery)
+        has_following = bool(changed[0][0])
+
+    def tell() -> bool:
+        if has_following is None:
+            db.send()
+        return bool(has_following)
+
+    db.write(_DISPOSE, (*ended, delivery.agent, delivery.owner), check)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         note_free(db, delivery.agent)
-    return bool(changed[0][0])
+    return tell
 
 
 def bring_near(db: Reader, now: datetime) -> None:
@@ -291,17 +307,11 @@ def backlogs(db: Reader, tenant_id: str, at_most: int) -> list[Backlog]:
     return [Backlog(agent, waiting, in_hand, moment(since)) for agent, waiting, in_hand, since in found]
 
 
-def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None:
-    """Moment at which the first delayed or leased head may be claimed that might not have been at `after`."""
-    found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
-    return min((due for due in found if due is not None), default=None)
-
-
 def take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(f"{query} {db.taking}", values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
-            db.execute(_LEASE, (epoch(now + lease), db.holder, seqs(taken)))
+            db.write(_LEASE, (epoch(now + lease), db.holder, seqs(taken)))
             return taken
     return []
 

@@ -2,44 +2,25 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.errors import ConfigError, VersionConflict
-from soorma_ai.kernel.domain.effects import AppendStep, DropValue, Expect, SavePlan, SaveValue
-from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.effects import DropValue, Expect, SavePlan, SaveValue
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plan_state import PlanState, StepMark
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus, PlanValue, ValueKind
-from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json
 from soorma_ai.kernel.ports.conditions import PlanConditions
 from soorma_ai.kernel.rules.fold import fold
-from soorma_ai.kernel.sql.codec import (
-    CHARGE,
-    EXPECTATION,
-    FAR_AWAY,
-    LIMITS,
-    PLAN,
-    STEP,
-    add_row,
-    add_rows,
-    member,
-    spell,
-)
-from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, add_row, member
+from soorma_ai.kernel.sql.connection import Connection, Reader, Rows
 from soorma_ai.kernel.sql.plan_states import PlanPlace, StateInHand, oldest_first
-from soorma_ai.kernel.sql.rests import step_flags
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
-
-# Bytes up to which a step stands whole in its row.
-SHORT = 400
-# Rows of one statement.
-MOST_AT_ONCE = 32
 
 _STATE = """
     SELECT 'plan', plan.body, '', '', '', 0.0, seq, place, 0, 0.0, 0, 0, 0, 0.0 FROM plan WHERE plan_id = :plan_id
@@ -91,7 +72,6 @@ _STEP = """
         ) || '}'
     END
 """
-_STEP_COLUMNS = ("plan_id", "ordinal", "fingerprint", "rest", "join_id", "fires", "event_id", "data_at", "same")
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -190,10 +170,14 @@ def plan_answered_under(db: Reader, tenant_id: str, answer_key: str) -> PlanReco
 
 def update(db: Connection, plan: PlanRecord, expected_version: int) -> None:
     values = (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version)
-    changed = db.execute(_SAVE, values).fetchall()
-    if not changed:
-        raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
-    db.note_place(plan.plan_id, *changed[0])
+
+    def check(rows: Rows) -> None:
+        changed = rows.fetchall()
+        if not changed:
+            raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+        db.note_place(plan.plan_id, *changed[0])
+
+    db.write(_SAVE, values, check)
     db.note(plan.plan_id, SavePlan(plan.copy(), expected_version))
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
@@ -201,41 +185,6 @@ def update(db: Connection, plan: PlanRecord, expected_version: int) -> None:
 
 def _next_call(plan: PlanRecord) -> str | None:
     return CHARGE.text(plan.next_call) if plan.next_call else None
-
-
-def append(db: Connection, steps: Sequence[Step], at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append steps of a plan. Long data of an event, if that is `at_hand`, are not written twice: an event delivered to
-    a plan, or published by it, stays as long as the plan."""
-    for first in range(0, len(steps), MOST_AT_ONCE):
-        some = steps[first : first + MOST_AT_ONCE]
-        rows = [_row_of(db, step, at_hand) for step in some]
-        done = add_rows(db, "step", _STEP_COLUMNS, rows, "ON CONFLICT DO NOTHING")
-        if done.rowcount != len(rows):
-            plan_id, ordinal = some[0].plan_id, some[0].ordinal
-            raise VersionConflict(f"plan {plan_id} has step {ordinal} or a later one already; read it again")
-
-
-def _row_of(db: Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> tuple[object, ...]:
-    """Return `_STEP_COLUMNS`, and note the step."""
-    same, left_out = step_flags(step)
-    rest, data_at = STEP.without(left_out).text(step), None
-    own = step if step.data is None else replace(step, data=copy_json(step.data))
-    db.note(step.plan_id, AppendStep(own), len(rest))
-    if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
-        data_at = _place_of(step.data, event.data)
-    if data_at is not None:
-        rest = STEP.without(f"data {left_out}").text(step)
-    mark, event_id, fires = step.fingerprint, step.event_id, int(step.fires)
-    return step.plan_id, step.ordinal, mark, rest, step.join_id, fires, event_id, data_at, same
-
-
-def _place_of(data: Json, of_event: JsonObject) -> str | None:
-    """Return where in an event this stands, as a path in its row; None where it does not."""
-    if data is None:
-        return None
-    places = {"$.data": of_event, "$.data.result": of_event.get("result"), "$.data.error": of_event.get("error")}
-    spelled = spell(data)
-    return next((at for at, found in places.items() if found is not None and spell(found) == spelled), None)
 
 
 def steps(db: Reader, plan_id: str, first: int = 0) -> list[Step]:
@@ -256,7 +205,7 @@ def _value(kind: str, key: str, body: str) -> PlanValue:
 
 def save_value(db: Connection, effect: SaveValue) -> None:
     body = json.dumps(effect.value)
-    db.execute(
+    db.write(
         "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
         (effect.plan_id, str(effect.kind), effect.key, body),
@@ -265,7 +214,7 @@ def save_value(db: Connection, effect: SaveValue) -> None:
 
 
 def drop_value(db: Connection, effect: DropValue) -> None:
-    db.execute(
+    db.write(
         "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
         (effect.plan_id, str(effect.kind), effect.key),
     )

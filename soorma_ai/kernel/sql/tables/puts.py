@@ -1,7 +1,11 @@
 """New deliveries: a row for each agent of an event, leased in the transaction of its arrival if a hand is free."""
 
 from datetime import datetime
+from functools import partial
 
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.ports import Delivery, StoredEvent
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.sql.codec import epoch
@@ -45,14 +49,20 @@ def put(db: Connection, about: StoredEvent, wanted: Put, now: datetime, *, copie
     rows = db.execute(_PUT if is_own_line else _PUT_FOR_PLAN, values).fetchall()
     for seq, state, *plan in rows:
         if state == "leased":
-            hold = budget.hold_next(db, *plan) if plan else None
-            db.taken.append(Delivery(seq, agent, owner, event, 1, 1, hold=hold, copies=copies))
+            db.taken.append(Delivery(seq, agent, owner, event, 1, 1, copies=copies))
+            if plan:
+                next_call, limits = plan
+                budget.hold_beside(db, next_call, limits, partial(_note_hold, db.taken, len(db.taken) - 1))
             return True
         if state == "queued":
             db.leave_queued(agent)
     if has_hand:
         db.give_back_hand(agent)
     return bool(rows)
+
+
+def _note_hold(taken: list[Delivery], number: int, held: Charge) -> None:
+    taken[number] = replace(taken[number], hold=held)
 
 
 def _may_be_first(db: Connection, wanted: Put, *, is_own_line: bool) -> bool:

@@ -80,7 +80,3 @@ def is_overtaken(db: Reader, guards: str | None, series: str, now: datetime) -> 
     """Tell whether a later one of its series, or the end of its guard, overtook it."""
     query = "SELECT 1 FROM timer WHERE guards = ? AND due <= ? AND coalesce(series, ?) = ?"
     return db.execute(query, (guards, epoch(now), series, series)).fetchone() is not None
-
-
-def next_due(db: Reader) -> float | None:
-    return db.execute("SELECT min(due) FROM timer WHERE due < ?", (FAR_AWAY,)).fetchone()[0]
