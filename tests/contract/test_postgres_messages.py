@@ -141,7 +141,7 @@ async def test_a_fault_in_the_last_message_is_that_of_its_own_operation(store: P
     assert faults == [None]
 
 
-async def test_a_later_statement_reads_what_is_written_before_it(store: PostgresStore) -> None:
+async def test_a_later_statement_reads_earlier_writes(store: PostgresStore) -> None:
     def write_and_read(db: Connection) -> list[tuple[str]]:
         found: list[tuple[str]] = []
         for number in range(USES + 3):
