@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from itertools import count
+from hashlib import blake2b
 
 import psycopg
 from psycopg import errors
@@ -30,7 +30,6 @@ class PreparedStatements:
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], str] = {}
         self._uses = Counter[str]()
-        self._numbers = count()
 
     def forget(self) -> None:
         self._names.clear()
@@ -66,7 +65,8 @@ class PreparedStatements:
         """Return the name of a prepared statement, None where there are too many. Raise psycopg.Error."""
         name = self._names.get((sql, types))
         if name is None and len(self._names) < MOST_PREPARED:
-            name = f"prepared_{next(self._numbers)}"
+            # The same on all connections, so that messages of one can be sent by another.
+            name = f"soorma_{blake2b(f'{types} {sql}'.encode(), digest_size=8).hexdigest()}"
             raw.execute(f"PREPARE {name} {f'({types})' if types else ''} AS {number(sql)[0]}".encode())
             self._names[sql, types] = name
         return name
