@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp resume
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,9 @@ bench-processes: .make/dev ## events a second over PostgreSQL, by workers and pr
 
 bench-plans: .make/dev ## steps a second of plans in several processes over PostgreSQL, beside DBOS: ARGS="--plans 160 --processes 1,2,4 --ours"
 	@$(PYTHON) -m bench.plan_processes $(ARGS)
+
+resume: .make/dev ## six duties of resumed work, asked of ours over both stores and of rivals; ARGS="--ours", "--systems DBOS"
+	@$(PYTHON) -m bench.resume.table $(ARGS)
 
 bench-worst-data: .make/dev ## how long a check of the worst data keeps others waiting
 	@PYTHONPATH=tests $(PYTHON) -m bench.worst_data
