@@ -27,9 +27,10 @@ from soorma_ai.kernel.sql.tenant_scope import TenantScope
 _REPLACEMENT = Codec(ModelReplacement)
 # Plans at rest that one switch resumes.
 MOST_RESUMED = 10_000
+# Not by the index of the tenant, which has ended plans too.
 _OPEN = f"""
     SELECT count(*), coalesce(sum(CASE WHEN status = 'paused' THEN 1 ELSE 0 END), 0) FROM plan
-    WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND tenant = ?
+    WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND +tenant = ?
         AND agent IN (SELECT value FROM json_each(?))
 """
 _BUDGETS = """
@@ -47,7 +48,7 @@ def find_replacements(db: Reader, tenant_id: str) -> Replacements:
 def _find_planners(db: Reader, tenant_id: str) -> list[Registration]:
     query = "SELECT body FROM agent WHERE tenant IS NULL OR tenant = ? ORDER BY agent"
     found = [registration(body) for (body,) in db.execute(query, (tenant_id,)).fetchall()]
-    return [one for one in found if one.model]
+    return [one for one in found if one.model and not one.store]
 
 
 def find_uses(db: Reader, tenant_id: str) -> list[ModelUse]:
