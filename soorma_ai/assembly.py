@@ -101,6 +101,7 @@ async def assemble(
     store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
     services = _make_services(settings, given, extensions, store, clock, signals)
+    opened.push_async_callback(services.long_calls.close)
     supervisor: Supervisor | None = None
 
     def arrived(arrival: Arrival) -> None:
