@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp pushes
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 
 mcp: .make/dev ## kill an MCP server, or the platform beside it, before each message of a call
 	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py $(ARGS)
+
+pushes: .make/dev ## fail or kill a platform at each call of the store for a push notification
+	@SOORMA_PUSH_FAULTS=all $(PYTHON) -m pytest tests/server/test_a2a_push_faults.py $(ARGS)
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)
