@@ -142,8 +142,8 @@ bench-worst-data: .make/dev ## how long a check of the worst data keeps others w
 grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans; ARGS="--plans 10000 --rounds 9"
 	@PYTHONPATH=tests $(PYTHON) -m bench.grown_database $(ARGS)
 
-forks: .make/dev ## plans forked at every decision, with kills between: PLANS=200
-	@FORKED_PLANS="$(or $(PLANS),200)" $(PYTHON) -m pytest -q tests/flow/test_forks_everywhere.py
+forks: .make/dev ## plans forked at every decision, with kills between: FORKED=200
+	@FORKED_PLANS="$(or $(FORKED),200)" $(PYTHON) -m pytest -q tests/flow/test_forks_everywhere.py
 
 clients: .make/dev ## the clients over HTTP, written from the rows of services
 	@$(PYTHON) tests/architecture/client_files.py

@@ -241,7 +241,8 @@ def trigger_of_fork(plan: PlanRecord, last: Step, join: Expectation | None, came
     if join_id is not None:
         results: Json = [*tell_results(join, came, last)] if join else None
         return Trigger(text, results, join_id=join_id, outcome="joined", said=said)
-    return Trigger(text, _data_of(last), name=last.name, outcome=_outcome_of(last), said=said)
+    name = "" if last.kind is StepKind.GOAL else last.name
+    return Trigger(text, _data_of(last), name=name, outcome=_outcome_of(last), said=said)
 
 
 def join_id_of(plan: PlanRecord, last: Step) -> str | None:
