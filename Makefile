@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp pushes
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown forks clients fresh screenshots docs clean renew mcp pushes
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -144,6 +144,9 @@ bench-worst-data: .make/dev ## how long a check of the worst data keeps others w
 
 grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans; ARGS="--plans 10000 --rounds 9"
 	@PYTHONPATH=tests $(PYTHON) -m bench.grown_database $(ARGS)
+
+forks: .make/dev ## plans forked at every decision, with kills between: FORKED=200
+	@FORKED_PLANS="$(or $(FORKED),200)" $(PYTHON) -m pytest -q tests/flow/test_forks_everywhere.py
 
 clients: .make/dev ## the clients over HTTP, written from the rows of services
 	@$(PYTHON) tests/architecture/client_files.py

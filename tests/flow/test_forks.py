@@ -17,7 +17,7 @@ CHARGE = publish("payment.charge.requested", amount=9.0)
 CHARGE_LESS = publish("payment.charge.requested", amount=5.0)
 DONE = complete({"reserved": True})
 # Rows with the last sign of life of an agent, and with the last number of a table.
-COUNTERS = ("agent", "sqlite_sequence")
+COUNTERS = ("agent", "meta", "sqlite_sequence")
 
 
 async def finished(platform: Platform, *script: Item, charged: list[Any] | None = None) -> str:
