@@ -33,10 +33,6 @@ _OPEN = f"""
     WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND +tenant = ?
         AND agent IN (SELECT value FROM json_each(?))
 """
-_BUDGETS = """
-    SELECT 1 FROM plan WHERE tenant = ? AND agent IN (SELECT value FROM json_each(?))
-        AND json_extract(limits, '$.max_cost_usd') IS NOT NULL LIMIT 1
-"""
 
 
 def find_replacements(db: Reader, tenant_id: str) -> Replacements:
@@ -73,11 +69,6 @@ def _count_open(db: Reader, tenant_id: str, planners: Sequence[Registration]) ->
 
 def _keys(planners: Iterable[Registration]) -> str:
     return json.dumps([one.agent for one in planners])
-
-
-def has_budgets(db: Reader, tenant_id: str, model: str) -> bool:
-    planners = _asking(model, _find_planners(db, tenant_id), find_replacements(db, tenant_id))
-    return db.execute(_BUDGETS, (tenant_id, _keys(planners))).fetchone() is not None
 
 
 def replace_model(db: Connection, tenant_id: str, made: ModelReplacement) -> ModelSwitch:
@@ -124,7 +115,6 @@ def _switch(
 
 class SqlModels(StorePart):
     model_uses = reading(find_uses)
-    has_budgets = reading(has_budgets)
 
     async def replacements(self, tenant_id: str) -> Replacements:
         kept = self.database.tenant_rows(find_replacements)
