@@ -12,7 +12,9 @@ from typing_extensions import Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions, span
 from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
-from soorma_ai.gateways.mcp.handler import VISIT, GoalTools
+from soorma_ai.gateways.mcp.caller import VISIT
+from soorma_ai.gateways.mcp.events.handlers import EventRequests
+from soorma_ai.gateways.mcp.handler import GoalTools
 from soorma_ai.kernel.domain.call_options import must_know
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class McpGatewayOptions(AgentOptions, total=False):
 
 
 class McpGateway(Agent):
-    """Serves goals to MCP clients at `/mcp`: goals are tools, and plans are resources.
+    """Serves goals to MCP clients at `/mcp`: goals are tools, plans are resources, and events are MCP Events.
 
     A call returns the result of its plan. A question of the plan is asked of the client: as a form, or for a question
     with roles as a link to the inbox. A call without its result after `patience`, or with an unanswered question,
@@ -65,6 +67,7 @@ class McpGateway(Agent):
             on_subscriptions_listen=tools.listen,
             get_tool_input_schema=lambda _: None,
         )
+        EventRequests().serve(self._server)
 
     @property
     def paths(self) -> Collection[str]:
