@@ -275,7 +275,7 @@ FORKS = Program(
     HERE / "fork_flow.py",
     _forks,
     _POINTS - {"submit.before", "sql.delete.timer"} | _PEOPLE | _MODEL | {"fork.before", "fork.after"},
-    sampled={failpoint_layer.LAYER: 60, **_SAMPLED},
+    sampled=_SAMPLED,
 )
 RETIREMENT = Program(
     "a retired model",
