@@ -229,3 +229,14 @@ async def test_a_planner_with_code_for_each_step_fails_its_fork(platform: Platfo
     ended = await wait_for_end(platform, fork.plan_id)
     assert ended.status is PlanStatus.FAILED
     assert "has an on_transition handler" in (ended.reason or "")
+
+
+async def test_a_forgotten_user_leaves_with_the_forks_of_their_plans(platform: Platform) -> None:
+    await platform.start(planner([RESERVE, DONE, DONE]), stock())
+    maria = platform.as_user(tenant_id="default", user_id="maria")
+    plan = await maria.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 2)
+    await wait_for_end(platform, fork.plan_id)
+    await platform.forget("maria")
+    assert await platform.services.store.plans.plan(fork.plan_id) is None
