@@ -125,7 +125,7 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 	@PYTHONPATH=tests $(PYTHON) tests/crash/remote_proof.py $(ARGS)
 
 mcp: .make/dev ## kill an MCP server, or the platform beside it, before each message of a call
-	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py $(ARGS)
+	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py tests/server/test_mcp_events_kills.py tests/server/test_mcp_subscriptions.py $(ARGS)
 
 pushes: .make/dev ## fail or kill a platform at each call of the store for a push notification
 	@SOORMA_PUSH_FAULTS=all $(PYTHON) -m pytest tests/server/test_a2a_push_faults.py $(ARGS)

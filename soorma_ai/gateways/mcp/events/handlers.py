@@ -8,6 +8,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from soorma_ai.errors import NotFound
+from soorma_ai.features.event_subscriptions.ports import SUBSCRIPTIONS
 from soorma_ai.gateways.goals import known_events, shown_events
 from soorma_ai.gateways.mcp.caller import Context, as_mcp, caller_of
 from soorma_ai.gateways.mcp.events.log import (
@@ -28,7 +29,6 @@ from soorma_ai.gateways.mcp.events.messages import (
     EXTENSION,
     MOST_EVENTS,
     NOT_FOUND,
-    Delivery,
     EventType,
     Frame,
     FrameParams,
@@ -51,8 +51,6 @@ LOOK_SECONDS = 1.0
 class EventRequests:
     """Handlers of the requests. Each reads the log with the rights of its caller; a client keeps its own cursor."""
 
-    delivery: tuple[Delivery, ...] = ("poll", "push")
-
     def serve(self, server: Server[dict[str, Any]]) -> None:
         """Add the extension to a server."""
         server.extensions[EXTENSION] = {}
@@ -66,7 +64,8 @@ class EventRequests:
         _, client = caller_of(context)
         with as_mcp():
             types = types_of(await shown_events(client.services, client.person.tenant_id))
-            return ListEventsResult(events=[self._type(name, one) for name, one in types.items()])
+            has_store = client.services.store.find(SUBSCRIPTIONS) is not None
+            return ListEventsResult(events=[_type(name, one, has_webhooks=has_store) for name, one in types.items()])
 
     async def poll(self, context: Context, params: PollEventsParams) -> PollEventsResult:
         """Return the events behind the cursor; without one only a cursor."""
@@ -89,20 +88,20 @@ class EventRequests:
         _, client = caller_of(context)
         with as_mcp():
             selection = await selection_of(client, params.name, params.arguments)
-            start = await start_of(client, params.cursor)
-            await _read(client, selection, start.place, 1)  # a fault comes before the stream
+            start = await begin_of(client, selection, params.cursor)  # a fault comes before the stream
             await _Stream(context, client, selection, start.place, params.max_age_ms).run(start)
         return StreamEventsResult()
 
-    def _type(self, name: str, known: Topics) -> EventType:
-        definition = known.definition
-        return EventType(
-            name=name,
-            description=definition.description or definition.when_to_use or None,
-            delivery=[*self.delivery],
-            input_schema=ARGUMENTS,
-            payload_schema={"type": "object", **definition.payload_schema},
-        )
+
+def _type(name: str, known: Topics, *, has_webhooks: bool) -> EventType:
+    definition = known.definition
+    return EventType(
+        name=name,
+        description=definition.description or definition.when_to_use or None,
+        delivery=["poll", "push", "webhook"] if has_webhooks else ["poll", "push"],
+        input_schema=ARGUMENTS,
+        payload_schema={"type": "object", **definition.payload_schema},
+    )
 
 
 async def selection_of(client: Client, name: str, arguments: dict[str, Any]) -> Selection:
@@ -112,6 +111,13 @@ async def selection_of(client: Client, name: str, arguments: dict[str, Any]) -> 
     if selection is None:
         raise MCPError(NOT_FOUND, f"there is no event {clip(repr(name), 80)}; events/list has them", {"kind": "event"})
     return selection
+
+
+async def begin_of(client: Client, selection: Selection, cursor: str | None) -> Start:
+    """Return the begin of a reading. Raise MCPError for a plan invisible to the caller."""
+    start = await start_of(client, cursor)
+    await _read(client, selection, start.place, 1)
+    return start
 
 
 async def _read(client: Client, selection: Selection, place: int, most: int) -> Batch:

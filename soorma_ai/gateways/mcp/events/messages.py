@@ -10,6 +10,9 @@ from soorma_ai.kernel.domain.values import JsonObject
 
 EXTENSION = "io.modelcontextprotocol/events"
 NOT_FOUND = -32011
+RESOURCE_EXHAUSTED = -32013
+UNSUPPORTED = -32014
+CALLBACK_ERROR = -32015
 MOST_EVENTS = 100
 
 Delivery = Literal["poll", "push", "webhook"]
@@ -70,6 +73,44 @@ class PollEventsResult(Result):
 
 class StreamEventsResult(Result):
     """Empty result at the end of a stream."""
+
+
+class Callback(_Message):
+    """Receiver of a subscription that is ended."""
+
+    url: str
+
+
+class WebhookDelivery(Callback):
+    """Receiver of a subscription, and its secret for the signatures."""
+
+    mode: str = "webhook"
+    secret: str
+
+
+class SubscribeParams(RequestParams):
+    """Parameters of a subscription. `ttl_ms` proposes the time up to its end; None proposes none."""
+
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    delivery: WebhookDelivery
+    cursor: str | None = None
+    ttl_ms: int | None = Field(default=None, ge=0)
+
+
+class UnsubscribeParams(RequestParams):
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    delivery: Callback
+
+
+class SubscribeResult(Result):
+    """Subscription as granted: its end, and the place up to which its events have a receipt."""
+
+    id: str
+    refresh_before: str
+    cursor: str
+    truncated: bool
 
 
 class FrameParams(NotificationParams):
