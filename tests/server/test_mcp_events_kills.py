@@ -17,7 +17,7 @@ from soorma_ai import Agent, EventDefinition, Platform
 
 KEYS = Keys(maria=caller())
 PAID = EventDefinition(event_name="order.paid", topic="business-facts")
-KILLS = 33 if os.environ.get("SOORMA_MCP_KILLS") == "all" else 2
+KILLS = 33 if os.environ.get("SOORMA_MCP_KILLS") == "all" else 1
 
 
 class Inbox:

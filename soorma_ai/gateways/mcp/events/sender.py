@@ -67,6 +67,8 @@ class EventSender:
         """Begin to post for subscriptions with news; tell whether there is any subscription."""
         now = services.clock.now()
         found = await subscriptions.due_subscriptions(self._gateway, now, MOST_AT_ONCE)
+        if not found:
+            return bool(self._tasks)
         newest = await services.store.events.events(limit=1, newest=True)
         end = newest[-1].seq if newest else 0
         for one in found:
@@ -80,7 +82,7 @@ class EventSender:
                 task = asyncio.create_task(self._send(services, subscriptions, one), name=f"subscription:{key}")
                 self._tasks[key] = task
                 task.add_done_callback(lambda _, key=key: self._leave(key))
-        return bool(found) or bool(self._tasks)
+        return True
 
     def _leave(self, key: str) -> None:
         self._tasks.pop(key, None)
