@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp resume
+.PHONY: help demo test check surfaces record oracle oracle-actions oracle-all oracle-strangers schema machine fanin worst everywhere nats soak traces neighbours crash crash-remote bench bench-processes bench-plans bench-worst-data grown clients fresh screenshots docs clean renew mcp resume forks pushes
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,7 +125,10 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 	@PYTHONPATH=tests $(PYTHON) tests/crash/remote_proof.py $(ARGS)
 
 mcp: .make/dev ## kill an MCP server, or the platform beside it, before each message of a call
-	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py $(ARGS)
+	@SOORMA_MCP_KILLS=all $(PYTHON) -m pytest tests/server/test_mcp_kills.py tests/server/test_mcp_events_kills.py tests/server/test_mcp_subscriptions.py $(ARGS)
+
+pushes: .make/dev ## fail or kill a platform at each call of the store for a push notification
+	@SOORMA_PUSH_FAULTS=all $(PYTHON) -m pytest tests/server/test_a2a_push_faults.py $(ARGS)
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)
@@ -144,6 +147,9 @@ bench-worst-data: .make/dev ## how long a check of the worst data keeps others w
 
 grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans; ARGS="--plans 10000 --rounds 9"
 	@PYTHONPATH=tests $(PYTHON) -m bench.grown_database $(ARGS)
+
+forks: .make/dev ## plans forked at every decision, with kills between: FORKED=200
+	@FORKED_PLANS="$(or $(FORKED),200)" $(PYTHON) -m pytest -q tests/flow/test_forks_everywhere.py
 
 clients: .make/dev ## the clients over HTTP, written from the rows of services
 	@$(PYTHON) tests/architecture/client_files.py

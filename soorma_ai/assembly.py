@@ -17,6 +17,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.embeddings.embedding import Embedding
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
+from soorma_ai.features.event_subscriptions.extension import EXTENSION as EVENT_SUBSCRIPTIONS
 from soorma_ai.features.federation.extension import EXTENSION as FEDERATION
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
@@ -55,6 +56,7 @@ Loop = Callable[[], Coroutine[None, None, None]]
 # The features, all of which are on unless a program says otherwise.
 EVERY = (
     DEAD_LETTERS,
+    EVENT_SUBSCRIPTIONS,
     FEDERATION,
     IDENTITY,
     KNOWLEDGE,
@@ -101,6 +103,7 @@ async def assemble(
     store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
     services = _make_services(settings, given, extensions, store, clock, signals)
+    opened.push_async_callback(services.long_calls.close)
     supervisor: Supervisor | None = None
 
     def arrived(arrival: Arrival) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from postgres_server import Server
-from sqlite_kit import trace_statements
+from sqlite_kit import explain_plan, trace_statements
 from store_kit import NOW, later, open_store, planner, save_running_plan
 
 from soorma_ai.adapters.postgres import PostgresStore
@@ -50,6 +50,23 @@ async def test_uses_count_the_open_plans_of_planners_by_their_models(store: Stor
         ("b", ("others",), 0),
     ]
     assert (await models.replace_model("default", AB)).open_plans == 1
+
+
+async def test_planners_of_other_stores_have_models_of_their_own(store: Store) -> None:
+    await store.registry.register([replace(planner(), model="a", store="elsewhere")], NOW)
+    assert await store.part(MODELS).model_uses("default") == []
+    assert (await store.part(MODELS).replace_model("default", AB)).planners == ()
+
+
+async def test_open_plans_are_counted_by_their_status() -> None:
+    """Ended plans of the tenant are not read."""
+    async with open_store(SqliteStore(None, ALL_FEATURES)) as store:
+        await store.registry.register([replace(planner(), model="a")], NOW)
+        with trace_statements(store) as seen:
+            await store.part(MODELS).model_uses("default")
+        (counting,) = [one for one in seen if "FROM plan" in one]
+        (step, *_) = [one for one in await explain_plan(store, counting) if "plan" in one]
+        assert "plan_status" in step
 
 
 async def test_replacements_are_read_once_until_they_change() -> None:

@@ -256,6 +256,27 @@ def _retirement(end: End) -> Iterator[str]:
         yield f"answers by model: {asked}"
 
 
+def _forks(end: End) -> Iterator[str]:
+    """Expect the effects of the order and of its acting forks, and no other; a held fork ends at its first request."""
+    if end["integrity"] != ["ok"]:
+        yield "the file is damaged"
+        return
+    done = Counter(json.loads(row)[-2] for row in end["effects"])
+    if done != Counter({"reserve": 2, "charge": 3}):
+        yield f"effects: {done}"
+    ends = Counter((one["status"], one.get("failure")) for one in map(json.loads, end["plans"]))
+    if ends != Counter({("completed", None): 8, ("failed", "fork_stopped"): 2}):
+        yield f"plans: {ends}"
+    yield from (f"{name}: {end[name]}" for name in ("dead letters", "not handled", "not sent") if end[name])
+
+
+FORKS = Program(
+    "forks of an order",
+    HERE / "fork_flow.py",
+    _forks,
+    _POINTS - {"submit.before", "sql.delete.timer"} | _PEOPLE | _MODEL | {"fork.before", "fork.after"},
+    sampled=_SAMPLED,
+)
 RETIREMENT = Program(
     "a retired model",
     HERE / "retire_flow.py",
@@ -285,7 +306,7 @@ SHADOW = Program(
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
 PROGRAMS = {
     program.name: program
-    for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, RETIREMENT, SHADOW, *EXAMPLES)
+    for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, FORKS, RETIREMENT, SHADOW, *EXAMPLES)
 }
 
 # Poison candidates rest for minutes.

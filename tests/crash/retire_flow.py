@@ -78,7 +78,7 @@ def completed(life: Life) -> int:
 
 
 MONEY = """
-    SELECT (SELECT coalesce(sum(json_extract(body, '$.usd')), 0) FROM trial_call),
+    SELECT (SELECT coalesce(sum(CAST(json_extract(body, '$.usd') AS DOUBLE PRECISION)), 0) FROM trial_call),
         (SELECT coalesce(sum(usd), 0) FROM shadow_budget),
         (SELECT count(*) - count(DISTINCT question) FROM trial_call)
 """

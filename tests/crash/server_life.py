@@ -48,13 +48,15 @@ def watch_writer(points: Failpoints) -> None:
 
     commit = PostgresWriter._commit
 
-    def commit_with_points(self: PostgresWriter, group: list[Any], *, wrote: bool) -> StoreUnavailable | None:
+    def commit_with_points(
+        self: PostgresWriter, group: list[Any], *, wrote: bool, apart: bool
+    ) -> StoreUnavailable | None:
         raw = self.connection.raw
         points.hit("sql.commit", raw)
         wait = raw.wait
         raw.wait = lambda answer, *given: wait(_signal_sent(answer, lambda: points.hit("commit.sent", raw)), *given)
         try:
-            fault = commit(self, group, wrote=wrote)
+            fault = commit(self, group, wrote=wrote, apart=apart)
         finally:
             raw.wait = wait
         if fault is None:

@@ -15,7 +15,7 @@ import remote_layer
 import strace
 import syscall_layer
 from planted import IN_A_FILE, NEEDS_STRACE, PLANTED, Hunter
-from programs import AWAY, BY_A_BROKER, CIRCLES, EXAMPLES, FAN_IN, ORDER, ORDERS, RETIREMENT, THAT_KILL
+from programs import AWAY, BY_A_BROKER, CIRCLES, EXAMPLES, FAN_IN, FORKS, ORDER, ORDERS, RETIREMENT, THAT_KILL
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -132,6 +132,14 @@ def test_a_kill_at_a_switch_of_models_leaves_the_end_unchanged(stage: Stage, rng
     trials = failpoint_layer.run(stage, RETIREMENT, undisturbed.end, rng.sample(around, 3))
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) == 3
+
+
+def test_a_kill_at_the_begin_of_a_fork_leaves_the_end_unchanged(stage: Stage, rng: random.Random) -> None:
+    undisturbed = stage.crashless(FORKS)
+    begins = [one for one in failpoint_layer.positions(undisturbed.passed) if one.point.startswith("fork.")]
+    trials = failpoint_layer.run(stage, FORKS, undisturbed.end, rng.sample(begins, 2))
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) == 2
 
 
 def test_a_kill_at_any_system_call_leaves_the_end_unchanged(

@@ -11,6 +11,7 @@ class Receiver:
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
+        self.repeats_challenges = False
         self.posts: list[Post] = []
         self.is_open = threading.Event()
         self.is_open.set()
@@ -24,8 +25,10 @@ class Receiver:
                 status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
                 self.send_response(status)
                 self.send_header("location", "http://127.0.0.1:1/elsewhere")
-                self.send_header("content-length", "0")
+                answer = body if receiver.repeats_challenges and b"challenge" in body else b""
+                self.send_header("content-length", str(len(answer)))
                 self.end_headers()
+                self.wfile.write(answer)
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -7,17 +7,17 @@ import pytest
 from kit import PATIENCE, events, order, payments, planner, stock, the_wait, wait_for_end
 from test_trials import rows_of
 
-from soorma_ai import ChoreographyPlanner, Platform
+from soorma_ai import ChoreographyPlanner, Platform, PlatformContext, TransitionContext
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish, publish_all, wait
+from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, delegate, publish, publish_all, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=9.0)
 CHARGE_LESS = publish("payment.charge.requested", amount=5.0)
 DONE = complete({"reserved": True})
 # Rows with the last sign of life of an agent, and with the last number of a table.
-COUNTERS = ("agent", "sqlite_sequence")
+COUNTERS = ("agent", "meta", "sqlite_sequence")
 
 
 async def finished(platform: Platform, *script: Item, charged: list[Any] | None = None) -> str:
@@ -178,3 +178,65 @@ async def test_a_fork_asks_its_model(platform: Platform) -> None:
     fork = await platform.fork(plan_id, 3, model="other")
     ended = await wait_for_end(platform, fork.plan_id)
     assert [one.model for one in ended.decisions] == ["other"]
+
+
+async def test_a_fork_behind_a_join_is_told_its_results(platform: Platform) -> None:
+    plan_id = await finished(platform, publish_all(RESERVE, CHARGE), DONE, DONE)
+    fork = await platform.fork(plan_id, 2)
+    ended = await wait_for_end(platform, fork.plan_id)
+    asked, anew = await platform.prompt(plan_id, 2), await platform.prompt(fork.plan_id, 1)
+    assert (ended.status, anew.messages) == (PlanStatus.COMPLETED, asked.messages)
+
+
+async def test_a_part_of_a_plan_is_forked_as_a_root_and_a_delegation_is_held(platform: Platform) -> None:
+    charged = list[Any]()
+    part = planner([CHARGE, DONE, CHARGE, CHARGE, DONE], name="billing", goals=["bill.wanted"])
+    whole = planner([delegate("billing", "bill.wanted"), DONE, delegate("billing", "bill.wanted"), DONE])
+    plan = await order(platform, whole, part, payments(charged=charged))
+    await plan.result(timeout=PATIENCE)
+    [child] = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
+    of_part = await platform.fork(child.plan_id, 1)
+    asked = await the_wait(platform)
+    assert (asked.plan_id, asked.proposed_event) == (of_part.plan_id, "payment.charge.requested")
+    await platform.cancel(of_part.plan_id)
+    ended = await wait_for_end(platform, of_part.plan_id)
+    assert (ended.parent_plan_id, ended.root_plan_id) == (None, of_part.plan_id)
+    acting = await platform.fork(plan.plan_id, 1, act=True)
+    await platform.answer((await the_wait(platform)).wait_id, {"approved": True})
+    await wait_for_end(platform, acting.plan_id)
+    assert charged == [9.0, 9.0]
+
+
+async def test_a_fork_is_forked(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE, DONE, DONE)
+    first = await platform.fork(plan_id, 2, dry=True)
+    assert (await wait_for_end(platform, first.plan_id)).status is PlanStatus.COMPLETED
+    second = await platform.fork(first.plan_id, 2)
+    ended = await wait_for_end(platform, second.plan_id)
+    assert (ended.status, ended.fork and ended.fork.plan_id) == (PlanStatus.COMPLETED, first.plan_id)
+
+
+async def test_a_planner_with_code_for_each_step_fails_its_fork(platform: Platform) -> None:
+    agent = planner([RESERVE, DONE])
+
+    @agent.on_transition()
+    async def end(transition: TransitionContext, context: PlatformContext) -> None:
+        await transition.plan.finalize(transition.data)
+
+    plan = await order(platform, agent, stock())
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 1)
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert ended.status is PlanStatus.FAILED
+    assert "has an on_transition handler" in (ended.reason or "")
+
+
+async def test_a_forgotten_user_leaves_with_the_forks_of_their_plans(platform: Platform) -> None:
+    await platform.start(planner([RESERVE, DONE, DONE]), stock())
+    maria = platform.as_user(tenant_id="default", user_id="maria")
+    plan = await maria.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 2)
+    await wait_for_end(platform, fork.plan_id)
+    await platform.forget("maria")
+    assert await platform.services.store.plans.plan(fork.plan_id) is None

@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import pytest
-from kit import PATIENCE, order, payments, planner, stock
+from kit import PATIENCE, happens, order, payments, planner, stock
 from places import raw
 from test_lookups import FIND, NEED, library
 
@@ -20,6 +22,7 @@ from soorma_ai.features.trials.ports import TRIALS
 from soorma_ai.features.trials.records import ModelTrial, Outcome, Stop
 from soorma_ai.features.trials.replay import Replay
 from soorma_ai.kernel.ports import ModelQuestion
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, give_up, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
@@ -199,6 +202,40 @@ async def test_a_stopped_trial_goes_on_with_its_kept_answers(platform: Platform)
     assert (part.stopped, part.tried) == (Stop.TIME, 1)
     whole = await try_model(platform, plan_id, priced([CHARGE, DONE]))
     assert (whole.stopped, whole.first, whole.tried) == (None, None, 3)
+
+
+class SlowReasoner(ScriptedReasoner):
+    """Reasoner with answers behind a gate."""
+
+    def __init__(self, script: list[Item]) -> None:
+        super().__init__(script, model="other", usd_per_token=1e-4)
+        self.begun, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def ask(self, question: ModelQuestion) -> Any:
+        self.begun.set()
+        await self.gate.wait()
+        return await super().ask(question)
+
+
+async def test_a_trial_answers_after_its_patience_and_the_same_call_gets_the_answer_paid_once(
+    platform: Platform, clock: VirtualClock, path: Path
+) -> None:
+    plan_id = await finished(platform, RESERVE, DONE)
+    slow = SlowReasoner([RESERVE, DONE])
+    platform.services.models.keep(slow)
+    operator = platform.as_user(tenant_id="default", user_id="op", roles=["operator"])
+    asked = asyncio.ensure_future(operator.try_model(plan_id, "other", patience=5.0))
+    await happens(slow.begun)
+    await clock.advance(timedelta(seconds=7))
+    first = await asked
+    assert (first.stopped, first.tried, first.count, first.paid_usd) == (Stop.TIME, 0, 2, 0.0)
+    slow.gate.set()
+    second = await operator.try_model(plan_id, "other", patience=5.0)
+    while second.stopped is Stop.TIME:
+        second = await operator.try_model(plan_id, "other", patience=5.0)
+    assert (second.stopped, second.first, second.tried) == (None, None, 2)
+    assert len(slow.questions) == 2
+    assert second.now.usd == pytest.approx(money_in(path))
 
 
 async def test_an_error_of_the_model_ends_the_trial_and_costs_its_usage(platform: Platform, path: Path) -> None:

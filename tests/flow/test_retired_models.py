@@ -11,7 +11,6 @@ from kit import PATIENCE, payments, running_platform, until
 from soorma_ai import ChoreographyPlanner, Platform
 from soorma_ai.errors import ConfigError, ModelBlocked, NotFound
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
@@ -163,11 +162,10 @@ async def test_the_models_of_a_tenant_are_its_own(platform: Platform) -> None:
     assert await plan.result(timeout=PATIENCE) == {"by": "b"}
 
 
-async def test_a_budget_needs_the_price_of_the_model(platform: Platform) -> None:
-    unknown = in_process("b", lambda _: complete({}), usd_per_token=None)
-    await platform.start(asking("a", lambda _: complete({}), limits=Limits(max_cost_usd=1.0)), unknown)
-    await result_of(platform)
-    with pytest.raises(ConfigError, match="budget in US dollars, and the price of b is not known"):
+async def test_a_model_of_unknown_price_needs_one(platform: Platform) -> None:
+    """A plan with a budget in US dollars could ask it for nothing."""
+    await platform.start(asking("a", []), in_process("b", [], usd_per_token=None))
+    with pytest.raises(ConfigError, match="price of b is not known"):
         await platform.retire_model("a", "b")
     assert (await models_in_use(platform))["a"][2] == ""
 

@@ -291,7 +291,7 @@ MANAGING: dict[str, Call] = {
     "collect_cases": lambda c, t: _of(c, t).collect_cases(),
     "remove_case": lambda c, t: _of(c, t).remove_case("unknown"),
     "models": lambda c, t: _of(c, t).models(),
-    "retire_model": lambda c, t: _of(c, t).retire_model("ollama_chat/old", "ollama_chat/new"),
+    "retire_model": lambda c, t: _of(c, t).retire_model("ollama_chat/old", "ollama_chat/new", price=(0, 0)),
     "restore_model": lambda c, t: _of(c, t).restore_model("ollama_chat/old"),
     "shadow_report": lambda c, t: _of(c, t).shadow_report("orders"),
     "check_upgrade": lambda c, t: _of(c, t).check_upgrade(),

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -23,6 +25,9 @@ from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.apps.cli.main import cli
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.trials.retirement.ports import MODELS
+from soorma_ai.features.trials.retirement.records import ModelReplacement
+from soorma_ai.features.trials.shadow.records import ShadowDay
 from soorma_ai.features.upkeep import postgres as upkeep
 from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.testing.clock import START, VirtualClock
@@ -144,6 +149,21 @@ def shape(url: str) -> set[tuple[Any, ...]]:
 
 
 # Moves
+
+
+async def test_a_replaced_model_and_the_outcomes_of_a_shadow_are_moved(tmp_path: Path, url: str) -> None:
+    made = ModelReplacement("a", "b", START, (1e-6, 2e-6))
+    async with Platform(f"sqlite:///{tmp_path}/store.db") as platform:
+        await platform.services.store.part(MODELS).replace_model("default", made)
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
+        db.execute("INSERT INTO shadow VALUES ('d-1', 'default', 'ann', 'orders', 1.0, NULL)")
+        db.execute("INSERT INTO shadow_budget VALUES ('default', 'orders', '2030-01-01', 1.0, 0.5)")
+    run = soorma("db", "move", f"{tmp_path}/store.db", owners(url))
+    assert run.exit_code == 0, run.output
+    async with Platform(url) as platform:
+        assert await platform.services.store.part(MODELS).replacements("default") == {"a": made}
+        found = await platform.shadow_report("orders")
+    assert (found.unanswered, found.days) == (1, (ShadowDay("2030-01-01", 0.5),))
 
 
 async def test_knowledge_is_moved_with_its_search_words_and_no_number_is_reused(tmp_path: Path, url: str) -> None:

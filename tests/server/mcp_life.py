@@ -2,6 +2,7 @@
 outcome. A second life goes on with the call of the first."""
 
 import asyncio
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from soorma_ai import DeadlineExceeded, McpServer, Platform
 
 FOLDER = Path(sys.argv[1])
+(FOLDER / "pid").write_text(str(os.getpid()))
 
 
 async def outcome() -> str:

@@ -96,6 +96,16 @@ async def test_requests_and_questions_of_a_cancelled_plan_are_closed(platform: P
     assert (broken_rules(told), told[-1].outcome.type) == ([], "cancelled")
 
 
+async def test_a_request_of_a_failed_plan_is_closed_from_any_place(platform: Platform) -> None:
+    served = await serve(platform, planner([RESERVE] * 9), stock())
+    given = run_input(run_id="r1", data=A1)
+    whole = await run(served, "maria", GOAL, given)
+    assert (whole[-1].type, states_of(whole)[-1]) == ("RUN_ERROR", ("soorma.request", "closed"))
+    [*_, failed] = [one.step_name.partition(":")[0] for one in whole if one.type == "STEP_STARTED"]
+    rest = await run(served, "maria", GOAL, given, **{"last-event-id": failed})
+    assert rest == [whole[0], *whole[-2:]]
+
+
 async def test_a_story_of_many_pages_is_whole_from_any_place(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -348,3 +348,15 @@ async def test_no_page_shows_text_from_its_query(platform: Platform) -> None:
     async with open_browser(platform) as browser:
         for path in ("/plans", f"/plans/{plan_id}", "/agents"):
             assert "call+this" not in await browser.look(f"{path}?done=call%2Bthis&cancelled=call%2Bthis")
+
+
+async def test_a_fork_leads_to_its_origin(platform: Platform) -> None:
+    done = complete({"reserved": True})
+    await platform.start(planner([RESERVE, done, done]), stock())
+    plan_id = (await platform.submit("order.received", {"order_id": "A1"})).plan_id
+    await wait_for_end(platform, plan_id)
+    forked = await platform.fork(plan_id, 2)
+    await wait_for_end(platform, forked.plan_id)
+    async with open_browser(platform) as browser:
+        page = await browser.look(f"/plans/{forked.plan_id}")
+        assert f'<a href="/plans/{plan_id}">fork of plan {plan_id} at decision 2</a>' in page

@@ -174,3 +174,23 @@ async def test_a_plan_of_another_tenant_does_not_exist(platform: Platform, path:
         assert seen.status_code == none.status_code == 404
         assert seen.json()["detail"].replace(plan_id, "?") == none.json()["detail"].replace("0" * 36, "?")
         assert "shop" not in seen.text
+
+
+async def test_a_plan_is_forked_by_an_operator_alone(platform: Platform) -> None:
+    await platform.start(planner([DONE, DONE]), stock())
+    keys = Keys(user=caller("shop", "maria"), boss=caller("shop", "olga", "operator"))
+    served = app(platform, auth=keys)
+    async with client_as(served, "user") as maria, client_as(served, "boss") as olga:
+        plan_id = (await maria.post("/v1/plans?wait=10", json=ORDER)).json()["plan_id"]
+        assert (await maria.post(f"/v1/plans/{plan_id}/forks", json={"at": 1})).status_code == 403
+        made = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "key": "click"})
+        again = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "key": "click"})
+        assert (made.status_code, again.json()) == (201, made.json())
+        forked = await wait_for_end(platform.as_user(tenant_id="shop", user_id="maria"), made.json()["plan_id"])
+        assert (forked.fork.by, forked.fork.plan_id) == ("olga", plan_id)
+        refused = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "dry": True, "act": True})
+        assert refused.status_code == 422
+        assert "exclude each other" in refused.json()["detail"]
+        log = await platform.as_user(tenant_id="shop", user_id="x", roles=["operator"]).audit()
+        done = [row.entry for row in log if (row.entry.call, row.entry.outcome) == ("fork", "done")]
+        assert {(one.user_id, one.what) for one in done} == {("olga", plan_id)}

@@ -60,6 +60,8 @@ KNOWLEDGE, DELIVERIES = f"{MEMORY}/knowledge", "/v1/agents/{name}/deliveries"
 LEASED = f"{DELIVERIES}/{{seq}}/{{fence}}"
 LETTER, TRACKED = "/v1/dead-letters/{letter_id}", "/v1/tracker/plans/{plan_id}"
 
+FREE_MODEL = {"model": "ollama_chat/old", "to": "ollama_chat/new", "price": [0, 0]}
+
 # In this order no route removes the things of a later one.
 ROWS: dict[str, Row] = {
     "POST /v1/plans": Row("begin", lambda t: {"goal": "order.received"}),
@@ -78,7 +80,7 @@ ROWS: dict[str, Row] = {
     "DELETE /v1/cases/{case_id}": Row("enrol"),
     "GET /v1/models": Row("enrol"),
     "GET /v1/shadows/{planner}": Row("enrol"),
-    "POST /v1/models/retire": Row("enrol", lambda t: {"model": "ollama_chat/old", "to": "ollama_chat/new"}),
+    "POST /v1/models/retire": Row("enrol", lambda t: FREE_MODEL),
     "POST /v1/models/restore": Row("enrol", lambda t: {"model": "ollama_chat/old"}),
     "POST /v1/cases": Row("lend", lambda t: {"plan_id": t.plan_id, "number": 1, "name": "set"}),
     # Routes without an owner, and without a need for an operator.

@@ -179,6 +179,20 @@ async def test_the_same_key_is_the_same_plan(platform: Platform) -> None:
         assert len(await platform.as_user(tenant_id="shop", user_id="maria").plans()) == 1
 
 
+async def test_the_same_call_of_a_rejected_goal_tells_its_rejection(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", approval=BY_BOSS)
+    boss = platform.as_user(tenant_id="shop", user_id="bea", roles=["boss"])
+    async with serve_mcp(platform, *shop(goals=[goal]), auth=KEYS) as url, connect_mcp(url, "maria") as client:
+        meta: Any = {"soorma/idempotency_key": "k-1"}
+        first = await client.call_tool("order.received", A1, meta=meta)
+        [asked] = await boss.waits()
+        await boss.answer(asked.wait_id, {"approved": False}, decision="reject", note="too dear")
+        again = await client.call_tool("order.received", A1, meta=meta)
+        assert (again.is_error, "rejected by bea: too dear" in str(again.content)) == (True, True)
+        assert first.meta is not None and again.meta is not None
+        assert again.meta["soorma/plan_id"] == first.meta["soorma/plan_id"]
+
+
 async def test_tools_come_and_go_with_their_agents(platform: Platform, clock: VirtualClock) -> None:
     second = planner([DONE], name="returns", goals=["order.returned"])
     async with serve_mcp(platform, *shop(), auth=KEYS) as url, connect_mcp(url, "maria") as client:

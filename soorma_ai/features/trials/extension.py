@@ -1,14 +1,11 @@
 """Extension: calls of models in trials, cases, checks of upgrades, replaced models, and shadows."""
 
-from collections.abc import Sequence
-from datetime import datetime
-
 from soorma_ai.features.trials import statements
 from soorma_ai.features.trials.cases import statements as case_statements
 from soorma_ai.features.trials.cases.loop import keep_making_cases
 from soorma_ai.features.trials.cases.ports import CASES
 from soorma_ai.features.trials.forks.ports import FORKS
-from soorma_ai.features.trials.forks.statements import begin_fork
+from soorma_ai.features.trials.forks.statements import SqlForks
 from soorma_ai.features.trials.ports import FEATURE, TRIALS
 from soorma_ai.features.trials.retirement.choice import choose_model
 from soorma_ai.features.trials.retirement.ports import MODELS
@@ -21,8 +18,6 @@ from soorma_ai.features.trials.shadow.statements import SqlShadows
 from soorma_ai.features.trials.tables import TRIAL_TABLES
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.features.trials.upgrade.statements import find_registrations
-from soorma_ai.kernel.domain.effects import Effect
-from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.database import StorePart, reading, writing
@@ -43,12 +38,6 @@ class SqlCases(StorePart):
     remove_case = writing(case_statements.remove_case)
     reviews = reading(case_statements.find_reviews)
     end_review = writing(case_statements.end_review)
-
-
-class SqlForks(StorePart):
-    async def begin_fork(self, plan: PlanRecord, effects: Sequence[Effect], now: datetime) -> bool:
-        is_new, _ = await self.publish(lambda db: begin_fork(db, plan, effects), now)
-        return is_new
 
 
 class SqlContracts(StorePart):

@@ -1,23 +1,26 @@
 """Calls for trials: old answers before today's code, and old questions to another model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.trials.ports import TRIALS, TrialLedger
-from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Times, TrialCall
+from soorma_ai.features.trials.records import Dollars, ModelTrial, Patience, PlanTrial, Stop, Times, TrialCall
 from soorma_ai.features.trials.shadow.ports import SHADOWS
 from soorma_ai.features.trials.shadow.records import ShadowReport
 from soorma_ai.features.trials.upgrade.ports import CONTRACTS
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name
+from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import Registration
+from soorma_ai.kernel.ports import Reasoner
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 from soorma_ai.kernel.runtime.views.plans import own_plan
 
 if TYPE_CHECKING:
+    from soorma_ai.features.trials.asking import Budget
     from soorma_ai.features.trials.replay import Replay
     from soorma_ai.features.trials.upgrade.records import UpgradeReport
 
@@ -26,6 +29,8 @@ TRY_PLAN = Right("trial", Act.STEER)
 # It spends the tenant's money.
 TRY_MODEL = Right("try_model", Act.MANAGE)
 CHECK_UPGRADE = Right("check_upgrade", Act.MANAGE)
+# Beyond the patience of a caller, for the end of what goes on without a model.
+GRACE_SECONDS = 1.0
 
 
 class TrialCalls(OperatorCalls):
@@ -48,17 +53,35 @@ class TrialCalls(OperatorCalls):
         incomplete, and the same call goes on. Raise Forbidden, NotFound, ConfigError, and the errors of the model.
         """
         must_be_outside()
-        from soorma_ai.features.trials.asking import Asker, Budget
-        from soorma_ai.features.trials.model_replay import ModelReplay
+        from soorma_ai.features.trials.asking import Budget  # few programs make trials
 
         check(self.person, TRY_MODEL, Owner(self.person.tenant_id), "")
         plan = await own_plan(self.services, self.person, plan_id, TRY_PLAN)
         clock, reasoner = self.services.clock, self.services.models.find(model)
         reasoner.check()
         end = clock.monotonic() + patience
-        async with self._changing("try_model", plan_id) as change:
-            asker = Asker(reasoner, change.store.part(TRIALS), clock, Budget(max_usd), times)
-            return await ModelReplay(self._replay(), asker, lambda: clock.monotonic() >= end).try_plan(plan)
+
+        async def start() -> ModelTrial:
+            return await self._try_model(plan, reasoner, Budget(max_usd), times, lambda: clock.monotonic() >= end)
+
+        person = self.person
+        key = ("try_model", person.tenant_id, person.user_id, plan_id, model, str(times), str(max_usd))
+        found = await self.services.long_calls.result(key, start, clock, patience + GRACE_SECONDS)
+        if found is not None:
+            return found
+        # The call of the model goes on, and the next call finds its answer: it is paid once.
+        count = await self.services.store.plans.count_decisions(plan_id)
+        return ModelTrial(plan_id, plan.agent, plan.goal_event, reasoner.model, times, count, stopped=Stop.TIME)
+
+    async def _try_model(
+        self, plan: PlanRecord, reasoner: Reasoner, budget: "Budget", times: int, is_over: Callable[[], bool]
+    ) -> ModelTrial:
+        from soorma_ai.features.trials.asking import Asker
+        from soorma_ai.features.trials.model_replay import ModelReplay
+
+        async with self._changing("try_model", plan.plan_id) as change:
+            asker = Asker(reasoner, change.store.part(TRIALS), self.services.clock, budget, times)
+            return await ModelReplay(self._replay(), asker, is_over).try_plan(plan)
 
     @CALLS("GET /shadows/{planner}", Act.MANAGE, "report_shadow")
     async def shadow_report(self, planner: Name, *, limit: Limit = 50) -> ShadowReport:

@@ -25,14 +25,14 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Json, compact, derived_id
 
 REQUEST = "soorma.request"
 QUESTION = "soorma.question"
-_IN_FLIGHT = "in flight"
+_IN_FLIGHT, _OPEN = "in flight", "open"
 _OK = "ok"
 # Steps about a request or a question alike: the expectation tells which one.
 OF_EITHER = (StepKind.EXPIRED, StepKind.LATE)
@@ -59,19 +59,36 @@ def events_of(step: Step, kind: ExpectationKind | None = None) -> list[BaseEvent
     ]
 
 
-def closings_of(closed: Iterable[Expectation]) -> list[BaseEvent]:
-    """Return the last states of requests and questions that were left open."""
-    return [
-        ActivitySnapshotEvent(
-            message_id=one.id,
-            activity_type=type_,
-            content={"event": one.event_type if type_ == QUESTION else one.subject, "status": "closed"},
-            replace=True,
-            timestamp=_milliseconds(one.closed_at or one.opened_at),
-        )
-        for one in closed
-        if (type_ := _TYPES.get(one.kind)) is not None
-    ]
+class OpenActivities:
+    """Requests and questions without an end, by the events of some steps."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[str, Json]] = {}
+        self._ended: set[str] = set()
+
+    def note(self, events: Iterable[BaseEvent]) -> None:
+        for event in events:
+            if not isinstance(event, ActivitySnapshotEvent):
+                continue
+            if event.content["status"] in (_IN_FLIGHT, _OPEN):
+                self._open[event.message_id] = (event.activity_type, event.content["event"])
+            else:
+                self._open.pop(event.message_id, None)
+                self._ended.add(event.message_id)
+
+    def closings(self, before: "OpenActivities", plan: PlanRecord) -> list[BaseEvent]:
+        """Return the last states of all that an ended plan left open; `before` is of the steps before these."""
+        left = {name: one for name, one in before._open.items() if name not in self._ended} | self._open
+        return [
+            ActivitySnapshotEvent(
+                message_id=name,
+                activity_type=kind,
+                content={"event": event, "status": "closed"},
+                replace=True,
+                timestamp=_milliseconds(plan.updated_at),
+            )
+            for name, (kind, event) in left.items()
+        ]
 
 
 def end_of(plan: PlanRecord, thread_id: str, run_id: str) -> list[BaseEvent]:
@@ -127,9 +144,9 @@ def _activity_of(step: Step, kind: ExpectationKind | None) -> BaseEvent | None:
         case StepKind.REPLIED:
             return _activity(step, REQUEST, "completed" if step.note == _OK else "failed", result=step.data)
         case StepKind.HELD:
-            return _activity(step, QUESTION, "open", data=step.data)
+            return _activity(step, QUESTION, _OPEN, data=step.data)
         case StepKind.ASKED:
-            return _activity(step, QUESTION, "open", question=step.note, data=step.data)
+            return _activity(step, QUESTION, _OPEN, question=step.note, data=step.data)
         case StepKind.ANSWERED:
             return _activity(step, QUESTION, "answered", decision=step.note)
         case StepKind.RECEIVED:

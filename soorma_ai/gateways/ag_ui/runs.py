@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.gateways.ag_ui.events import OF_EITHER, closings_of, end_of, events_of, run_error, run_interrupt
+from soorma_ai.gateways.ag_ui.events import OF_EITHER, OpenActivities, end_of, events_of, run_error, run_interrupt
 from soorma_ai.gateways.ag_ui.inputs import GivenAnswer, RunInput, answer_of
 from soorma_ai.gateways.goals import GoalState, begin_goal, payload_of, request_of, state_of_held, state_of_plan
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
-from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.kernel.domain.values import clip, derived_id
 from soorma_ai.kernel.rules.authority import can_answer
 from soorma_ai.kernel.rules.waits.gates import gate_id
@@ -91,20 +91,21 @@ async def follow(
 ) -> AsyncGenerator[tuple[int | None, BaseEvent] | None]:
     """Yield the events of a run behind the step of this number, the last one of each step with its number; None every
     few seconds without any."""
-    services, first = client.services, max(after, run.since) + 1
+    services, opened = client.services, OpenActivities()
+    begin = first = max(after, run.since) + 1
     with visit.follow(run.root_plan_id) as woken:
         while True:
             services.signals.check()
             # The steps last: an end or a question is told behind all of them.
             now = await _look(client, run)
-            while steps := await _page(client, run.plan_id, first):
-                first = steps[-1].ordinal + 1
-                kinds = await _kinds_of(client, steps)
-                for step in steps:
-                    told = events_of(step, kinds.get(step.expectation_id or ""))
-                    for event in told:
-                        yield step.ordinal if event is told[-1] else None, event
+            async for ordinal, told in _told_steps(client, run.plan_id, first):
+                first = ordinal + 1
+                opened.note(told)
+                for event in told:
+                    yield ordinal if event is told[-1] else None, event
             ends = await _end(client, run, now) if now is not None else []
+            if now is not None and now.plan.status.is_final:
+                ends = [*await _closings(client, now.plan, begin, opened), *ends]
             for event in ends:
                 yield None, event
             if ends:
@@ -134,6 +135,28 @@ async def _place_of(client: Client, plan_id: str, asked: Sequence[Expectation]) 
                 places.setdefault(step.expectation_id, step.ordinal)
         end -= PAGE
     return min((places.get(one, -1) for one in wanted), default=-1)
+
+
+async def _told_steps(
+    client: Client, plan_id: str, first: int, end: int | None = None
+) -> AsyncGenerator[tuple[int, list[BaseEvent]]]:
+    """Yield steps as their numbers and events, up to a number or all of them, read in pages."""
+    while end is None or first < end:
+        steps = await _page(client, plan_id, first, None if end is None else min(end, first + PAGE))
+        if not steps:
+            return
+        first = steps[-1].ordinal + 1
+        kinds = await _kinds_of(client, steps)
+        for step in steps:
+            yield step.ordinal, events_of(step, kinds.get(step.expectation_id or ""))
+
+
+async def _closings(client: Client, plan: PlanRecord, begin: int, opened: OpenActivities) -> list[BaseEvent]:
+    """Return the last states of all that an ended plan left open, also of the steps before the begin of the run."""
+    before = OpenActivities()
+    async for _, told in _told_steps(client, plan.plan_id, 0, begin):
+        before.note(told)
+    return opened.closings(before, plan)
 
 
 async def _page(client: Client, plan_id: str, first: int, end: int | None = None) -> list[Step]:
@@ -169,8 +192,7 @@ async def _end(client: Client, run: Run, now: GoalState) -> list[BaseEvent]:
     if now.rejected is not None:
         return [run_error(now.rejected, "rejected")]
     if now.plan.status.is_final:
-        closed = await client.services.store.plans.closed_of_plan(run.plan_id)
-        return [*closings_of(closed), *end_of(now.plan, run.thread_id, run.run_id)]
+        return end_of(now.plan, run.thread_id, run.run_id)
     asked = [wait for one in await _to_answer(client, now.asked) if (wait := Wait.of(one))]
     return [run_interrupt(run.thread_id, run.run_id, asked)] if asked else []
 

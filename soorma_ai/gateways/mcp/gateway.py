@@ -1,5 +1,6 @@
 """The gateway agent, with a mount for MCP."""
 
+import asyncio
 from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,8 +13,14 @@ from typing_extensions import Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions, span
 from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
-from soorma_ai.gateways.mcp.handler import VISIT, GoalTools
+from soorma_ai.gateways.mcp.caller import VISIT
+from soorma_ai.gateways.mcp.events.handlers import EventRequests
+from soorma_ai.gateways.mcp.events.receivers import Reach, Receivers, WebhookId
+from soorma_ai.gateways.mcp.events.sender import EventSender
+from soorma_ai.gateways.mcp.events.subscriptions import SubscriptionRequests
+from soorma_ai.gateways.mcp.handler import GoalTools
 from soorma_ai.kernel.domain.call_options import must_know
+from soorma_ai.kernel.runtime.handling.handling import Services
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,10 +36,14 @@ class McpGatewayOptions(AgentOptions, total=False):
     """Public address of the server, for links to its inbox, if it differs from the called one."""
     patience: timedelta
     """Longest wait of a call for its answer; 30 seconds by default."""
+    webhook_id: WebhookId
+    """Id of a post to a subscriber: "event" (by default), or "message" for one of its own."""
+    allow_private: bool
+    """True: subscribed events go to addresses that are not public, and by http."""
 
 
 class McpGateway(Agent):
-    """Serves goals to MCP clients at `/mcp`: goals are tools, and plans are resources.
+    """Serves goals to MCP clients at `/mcp`: goals are tools, plans are resources, and events are MCP Events.
 
     A call returns the result of its plan. A question of the plan is asked of the client: as a form, or for a question
     with roles as a link to the inbox. A call without its result after `patience`, or with an unanswered question,
@@ -65,6 +76,24 @@ class McpGateway(Agent):
             on_subscriptions_listen=tools.listen,
             get_tool_input_schema=lambda _: None,
         )
+        allow_private = options.get("allow_private", False)
+        receivers = Receivers(Reach(options.get("webhook_id", "event"), allow_private))
+        self._sender = EventSender(self.agent_id, receivers)
+        self._sending: asyncio.Task[None] | None = None
+        EventRequests().serve(self._server)
+        wake = self._sender.wake
+        SubscriptionRequests(self.agent_id, receivers, wake, allow_private=allow_private).serve(self._server)
+
+    async def started(self, services: Services) -> None:
+        await super().started(services)
+        self._sending = asyncio.create_task(self._sender.run(services), name=f"subscriptions:{self.agent_id}")
+
+    async def stopped(self) -> None:
+        sending, self._sending = self._sending, None
+        if sending is not None:
+            sending.cancel()
+            await asyncio.wait([sending])
+        await super().stopped()
 
     @property
     def paths(self) -> Collection[str]:

@@ -1,17 +1,12 @@
 """Requests of MCP clients. Each reads plans or steers them; there is no other store."""
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ToolsListChanged, event_to_notification
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -37,12 +32,11 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import TypeAdapter
-from starlette.requests import Request
 
-from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.features.tracking.plan_views import trace_of
 from soorma_ai.gateways.goals import begin_goal, known_events, shown_events
+from soorma_ai.gateways.mcp.caller import Context, as_mcp, call_request_of, caller_of
 from soorma_ai.gateways.mcp.goals import (
     META_PLAN_ID,
     PLAN_ID,
@@ -60,20 +54,16 @@ from soorma_ai.gateways.mcp.standing import Standing, find, turn_of
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject, clip, compact, derived_id, digest, json_object
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import until
 
 if TYPE_CHECKING:
     from soorma_ai.features.tracking.trace import Trace
 
-VISIT = "soorma.visit"
 # Name in the `_meta` of a call: the same key is the same plan.
 KEY = "soorma/idempotency_key"
 LOOK_AT_TOOLS_SECONDS = 2.0
 MOST_LISTED = 100
 _SCHEME = "soorma://plans/"
-
-Context = ServerRequestContext[dict[str, Any]]
 
 
 class Round(Struct, frozen=True):
@@ -94,14 +84,14 @@ class GoalTools:
         self._url = url
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        _, client = _caller_of(context)
-        with _as_mcp():
+        _, client = caller_of(context)
+        with as_mcp():
             return ListToolsResult(tools=tools_of(await self._goals(client, only_present=True)))
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Begin a plan, or go on with it, and return its result, its question, or its id."""
-        visit, client = _caller_of(context)
-        with _as_mcp():
+        visit, client = caller_of(context)
+        with as_mcp():
             goals = await self._goals(client)
             goal = goals.get(params.name)
             if goal is None and params.name != PLAN_TOOL:
@@ -114,8 +104,8 @@ class GoalTools:
             return self._answer(context, standing, now, goal)
 
     async def list_resources(self, context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        _, client = _caller_of(context)
-        with _as_mcp():
+        _, client = caller_of(context)
+        with as_mcp():
             plans = await client.plans(limit=MOST_LISTED)
             return ListResourcesResult(
                 resources=[
@@ -142,8 +132,8 @@ class GoalTools:
 
     async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return the trace of a plan. A plan invisible to the caller counts as missing."""
-        _, client = _caller_of(context)
-        with _as_mcp():
+        _, client = caller_of(context)
+        with as_mcp():
             try:
                 trace = await trace_of(client.services, client.person, params.uri.removeprefix(_SCHEME))
             except NotFound as error:
@@ -155,10 +145,10 @@ class GoalTools:
 
     async def listen(self, context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """Tell changes of the caller's tools, until the caller leaves."""
-        _, client = _caller_of(context)
+        _, client = caller_of(context)
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
         wants_tools = bool(params.notifications.tools_list_changed)
-        with _as_mcp():
+        with as_mcp():
             before = await self._mark(client)
             heard = SubscriptionFilter(tools_list_changed=wants_tools or None)
             told = SubscriptionsAcknowledgedNotificationParams(notifications=heard, _meta=meta)
@@ -224,7 +214,7 @@ class GoalTools:
         return result_of(standing, link, has_output=goal is not None and output_of(goal) is not None)
 
     def _link(self, context: Context, wait_id: str) -> str:
-        return f"{self._url or str(_request_of(context).base_url).rstrip('/')}/inbox/{wait_id}"
+        return f"{self._url or str(call_request_of(context).base_url).rstrip('/')}/inbox/{wait_id}"
 
 
 async def _answer(client: Client, wait_id: str, given: ElicitResult) -> None:
@@ -249,37 +239,8 @@ def _may_ask(context: Context, *, is_form: bool) -> bool:
     return told.elicitation.url is not None
 
 
-def _request_of(context: Context) -> Request:
-    request: Request | None = context.request
-    if request is None:
-        raise MCPError(INTERNAL_ERROR, "the call has no request")
-    return request
-
-
-def _caller_of(context: Context) -> tuple[Visit, Client]:
-    visit: Visit = _request_of(context).scope[VISIT]
-    if visit.client is None:
-        raise MCPError(INTERNAL_ERROR, "the call has no caller")
-    return visit, visit.client
-
-
 @cache
 def _trace_form() -> "TypeAdapter[Trace]":
     from soorma_ai.features.tracking.trace import Trace  # most programs never look at one
 
     return TypeAdapter(Trace)
-
-
-@contextmanager
-def _as_mcp() -> Generator[None]:
-    """Raise errors as the protocol's own."""
-    try:
-        yield
-    except MCPError:
-        raise
-    except SoormaError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from error
-    except Exception as error:
-        error_id = token_hex(8)
-        warn("mcp_call_broke", bug=error, error_id=error_id)
-        raise MCPError(INTERNAL_ERROR, f"error {error_id}; the log of the server says more") from error

@@ -115,10 +115,6 @@ class Plans(Protocol):
         self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
     ) -> list[Expectation]: ...
 
-    async def closed_of_plan(self, plan_id: str) -> list[Expectation]:
-        """Expectations of a plan that were closed without an event, an answer or a deadline, oldest first."""
-        ...
-
     async def open_in_tree(self, root_plan_id: str) -> list[Expectation]:
         """Open expectations of a plan, its children and their tasks, oldest first."""
         ...

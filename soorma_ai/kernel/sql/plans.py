@@ -39,7 +39,6 @@ class SqlPlans(StorePart):
     goal_of = reading(receivers.goal_of, is_single=True)
     expectation = reading(expected.find, is_single=True)
     expectations = reading(expected.of_plan_or_tenant)
-    closed_of_plan = reading(expected.closed_of_plan)
     open_in_tree = reading(expected.open_of_tree)
     was_answered = reading(expected.was_answered)
     task_was_answered = reading(expected.task_was_answered)

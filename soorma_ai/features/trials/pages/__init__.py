@@ -31,8 +31,9 @@ SHADOWS = 5
 OUTCOMES = 10
 LONGEST_CASE = 100_000
 DONE = {
-    kind: f"The decision is kept as a case: {words}."
-    for kind, words in zip(map(str, CaseKind), ("right", "should have been another", "wrong"), strict=True)
+    str(CaseKind.RIGHT): "The decision is kept as a case: right.",
+    str(CaseKind.SHOULD): "The decision is kept as a case, with the wanted payload.",
+    str(CaseKind.WRONG): "The decision is kept as a case: wrong.",
 }
 
 

@@ -21,10 +21,6 @@ class ReplacedModels(Protocol):
         """Return the models of planners, and the replaced ones."""
         ...
 
-    async def has_budgets(self, tenant_id: str, model: str) -> bool:
-        """Tell whether a plan of a planner that asks this model has a budget in US dollars."""
-        ...
-
     async def replace_model(self, tenant_id: str, made: ModelReplacement) -> ModelSwitch:
         """Put a replacement in force, and resume plans at rest. Raise ConfigError for a circle."""
         ...

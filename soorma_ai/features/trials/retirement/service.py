@@ -4,13 +4,13 @@ from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.trials.retirement.ports import MODELS
 from soorma_ai.features.trials.retirement.records import ModelReplacement, ModelSwitch, ModelUse, TokenPrice
 from soorma_ai.kernel.domain.calls import Act, CallTable
-from soorma_ai.kernel.domain.limits import UNPRICED_CURES
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
 CALLS = CallTable()
+FREE = "price=(0, 0) or `--price 0 0` for a free one"
 
 
 class ModelCalls(OperatorCalls):
@@ -28,19 +28,18 @@ class ModelCalls(OperatorCalls):
         with the former. `price` is the new one's, in US dollars per token in and per token out.
 
         Every process asks the new model from its next question on. Raise ConfigError for a circle, for a model that
-        cannot be asked here, and for an unknown price while a plan has a budget in US dollars.
+        cannot be asked here, and for an unknown price.
         """
         must_be_outside()
         check(self.person, CALLS["retire_model"], Owner(self.person.tenant_id), "")
-        tenant_id, part = self.person.tenant_id, self.services.store.part(MODELS)
+        price = (float(price[0]), float(price[1])) if price else None
         reasoner = self.services.models.find(to, price)
         reasoner.check()
-        if reasoner.cost_of(1, 1) is None and await part.has_budgets(tenant_id, model):
-            price_of = f"the price of {to} is not known: {UNPRICED_CURES}"
-            raise ConfigError(f"plans with {model} have a budget in US dollars, and {price_of}")
+        if reasoner.cost_of(1, 1) is None:
+            raise ConfigError(f"the price of {to} is not known, and plans have budgets: give it, as {FREE}")
         made = ModelReplacement(model, to, self._now(), price)
         async with self._changing("retire_model", f"{model} to {to}") as change:
-            return await change.store.part(MODELS).replace_model(tenant_id, made)
+            return await change.store.part(MODELS).replace_model(self.person.tenant_id, made)
 
     @CALLS("POST /models/restore", Act.MANAGE, "restore_model", raises=(NotFound,))
     async def restore_model(self, model: Name) -> ModelSwitch:

@@ -27,14 +27,11 @@ from soorma_ai.kernel.sql.tenant_scope import TenantScope
 _REPLACEMENT = Codec(ModelReplacement)
 # Plans at rest that one switch resumes.
 MOST_RESUMED = 10_000
+# Not by the index of the tenant, which has ended plans too.
 _OPEN = f"""
     SELECT count(*), coalesce(sum(CASE WHEN status = 'paused' THEN 1 ELSE 0 END), 0) FROM plan
-    WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND tenant = ?
+    WHERE status IN ({", ".join(f"'{status}'" for status in LIVE)}) AND +tenant = ?
         AND agent IN (SELECT value FROM json_each(?))
-"""
-_BUDGETS = """
-    SELECT 1 FROM plan WHERE tenant = ? AND agent IN (SELECT value FROM json_each(?))
-        AND json_extract(limits, '$.max_cost_usd') IS NOT NULL LIMIT 1
 """
 
 
@@ -47,7 +44,7 @@ def find_replacements(db: Reader, tenant_id: str) -> Replacements:
 def _find_planners(db: Reader, tenant_id: str) -> list[Registration]:
     query = "SELECT body FROM agent WHERE tenant IS NULL OR tenant = ? ORDER BY agent"
     found = [registration(body) for (body,) in db.execute(query, (tenant_id,)).fetchall()]
-    return [one for one in found if one.model]
+    return [one for one in found if one.model and not one.store]
 
 
 def find_uses(db: Reader, tenant_id: str) -> list[ModelUse]:
@@ -72,11 +69,6 @@ def _count_open(db: Reader, tenant_id: str, planners: Sequence[Registration]) ->
 
 def _keys(planners: Iterable[Registration]) -> str:
     return json.dumps([one.agent for one in planners])
-
-
-def has_budgets(db: Reader, tenant_id: str, model: str) -> bool:
-    planners = _asking(model, _find_planners(db, tenant_id), find_replacements(db, tenant_id))
-    return db.execute(_BUDGETS, (tenant_id, _keys(planners))).fetchone() is not None
 
 
 def replace_model(db: Connection, tenant_id: str, made: ModelReplacement) -> ModelSwitch:
@@ -123,7 +115,6 @@ def _switch(
 
 class SqlModels(StorePart):
     model_uses = reading(find_uses)
-    has_budgets = reading(has_budgets)
 
     async def replacements(self, tenant_id: str) -> Replacements:
         kept = self.database.tenant_rows(find_replacements)

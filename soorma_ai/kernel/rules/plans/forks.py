@@ -117,12 +117,12 @@ class Recording(Struct, frozen=True):
 
 
 class _Rehearsed(Struct, frozen=True):
-    """Request of a dry fork with its recorded reply."""
+    """Request of a dry fork with its recorded reply; None for a recorded request without one."""
 
     name: str
     data: JsonObject
     kind: StepKind
-    reply: Step
+    reply: Step | None
 
 
 def rehearse(plan: PlanRecord, judged: AcceptedDecision, mark: str, recording: Recording, moment: Moment) -> PlanChange:
@@ -145,16 +145,20 @@ def rehearse(plan: PlanRecord, judged: AcceptedDecision, mark: str, recording: R
 
 
 def _find_replies(judged: AcceptedDecision, recording: Recording) -> list[_Rehearsed] | str:
-    """Return the requests with their replies; or in words the first one without. Of several equal requests, each has
-    the reply to the recorded one in the same place."""
+    """Return the requests with their replies; or in words the first one that lacks it. Of several equal requests, each
+    has the reply to the recorded one in the same place. A join may lack as many as it does not need."""
     found, used = list[_Rehearsed](), [one for one in recording.own if one.kind in SENT]
+    action, spare = judged.decision.next_action, 0
+    if isinstance(action, PublishAllAction) and action.need:
+        spare = len(action.requests) - action.need
     for name, data, target in requests_in(judged.decision):
         kind = StepKind.DELEGATED if target else StepKind.PUBLISHED
         before = sum(one.name == name and one.data == data for one in used)
         before += sum(one.name == name and one.data == data for one in found)
         sent = [one for one in recording.recorded if (one.kind, one.name, one.data) == (kind, name, data)]
         reply = _reply_to(sent[before], recording.recorded) if before < len(sent) else None
-        if reply is None:
+        spare -= reply is None
+        if before >= len(sent) or spare < 0:
             return f"{name} with {clip(compact(data), SHOWN_CHARS)}"
         found.append(_Rehearsed(name, data, kind, reply))
     return found
@@ -178,7 +182,7 @@ def _reply(plan: PlanRecord, asked: _Rehearsed, mark: str, moment: Moment) -> Pl
 
 
 def _replied(plan: PlanRecord, asked: _Rehearsed, request_id: str, moment: Moment) -> PlanChange:
-    said, note = asked.reply.data, asked.reply.note
+    said, note = (asked.reply.data, asked.reply.note) if asked.reply else (None, "")
     return append_step(plan, StepKind.REPLIED, moment, name=asked.name, data=said, note=note, expectation_id=request_id)
 
 
@@ -194,8 +198,8 @@ def _reply_together(
         fields = StepFields(name=one.name, data=one.data, expectation_id=request_ids[place])
         fields["fingerprint"] = None if place else mark
         done = done.then(append_step(done.plan, one.kind, moment, **fields))
-    places, came = sorted(range(len(asked)), key=lambda place: asked[place].reply.ordinal), list[Step]()
-    for place in places[: action.need or len(asked)]:
+    came, order = list[Step](), {place: one.reply.ordinal for place, one in enumerate(asked) if one.reply}
+    for place in sorted(order, key=order.__getitem__)[: action.need or len(asked)]:
         replied = _replied(done.plan, asked[place], request_ids[place], moment)
         steps = [
             replace(one.step, join_id=join.id, place=place) for one in replied.effects if isinstance(one, AppendStep)
@@ -237,7 +241,8 @@ def trigger_of_fork(plan: PlanRecord, last: Step, join: Expectation | None, came
     if join_id is not None:
         results: Json = [*tell_results(join, came, last)] if join else None
         return Trigger(text, results, join_id=join_id, outcome="joined", said=said)
-    return Trigger(text, _data_of(last), name=last.name, outcome=_outcome_of(last), said=said)
+    name = "" if last.kind is StepKind.GOAL else last.name
+    return Trigger(text, _data_of(last), name=name, outcome=_outcome_of(last), said=said)
 
 
 def join_id_of(plan: PlanRecord, last: Step) -> str | None:

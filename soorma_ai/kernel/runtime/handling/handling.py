@@ -33,6 +33,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.runtime.handling.process.long_calls import LongCalls
 from soorma_ai.kernel.runtime.handling.process.models import Models
 from soorma_ai.kernel.runtime.handling.process.most_used import MostUsed
 from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
@@ -78,6 +79,7 @@ class Services(Struct, frozen=True):
     max_backlog: int = MAX_BACKLOG
     limits: Limits = Limits()
     models: Models = field(default_factory=Models)
+    long_calls: LongCalls = field(default_factory=LongCalls)
     choose_model: ChooseModel | None = None
     shadows: dict[str, Shadow] = field(default_factory=dict[str, Shadow])
     embedding: VectorSource | None = None

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.decisions import AcceptedDecision, fingerprint
 from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.plans import Fork
@@ -20,6 +21,8 @@ async def next_trigger(handling: Handling) -> Trigger:
     if join_id is None:
         return trigger_of_fork(plan, last, None, ())
     join = await plans.expectation(join_id)
+    if join is None:
+        raise NotFound(f"join {join_id} of {plan.fork.title if plan.fork else plan.plan_id} is not stored any more")
     return trigger_of_fork(plan, last, join, await plans.branches_that_came(plan.plan_id, join_id))
 
 

@@ -148,10 +148,6 @@ def of_plan_or_tenant(
     return list(_find(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
 
 
-def closed_of_plan(db: Reader, plan_id: str) -> list[Expectation]:
-    return list(_find(db, "WHERE plan_id = ? AND status = 'closed' ORDER BY opened_at, id", (plan_id,)))
-
-
 def questions(
     db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
 ) -> list[Expectation]:
