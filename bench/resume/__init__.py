@@ -1,1 +1,1 @@
-"""Six duties of a system that resumes interrupted work, asked of ours and of rivals. `README.md` has the table."""
+"""Six duties of resumed work, asked of ours and of rivals. `README.md` has the table."""

@@ -73,7 +73,7 @@ def _fields(*numbers: str, **types: str) -> dict[str, Any]:
 
 
 class Ours:
-    """The verbs of one process. Beside the owner of a file it asks that owner."""
+    """The verbs of one process. Beside the owner of a file it asks the owner."""
 
     def __init__(self, store: str, ledger: Path) -> None:
         self._store = store
@@ -121,7 +121,7 @@ async def _go_on(platform: Platform, run: str) -> dict[str, object]:
 
 
 async def _race(client: Any, run: str, given: dict[str, int], racers: int) -> dict[str, object]:
-    """Give so many answers at once to the question of a run; without one, to that it had last."""
+    """Give so many answers at once to the first question of a run."""
     plan = await client.submit(GOAL, {"run": run}, idempotency_key=run)
     page = await client.events(plan_id=plan.plan_id)
     wait_id = next(one.event.data["wait_id"] for one in page.events if one.event.type == HUMAN_INPUT)

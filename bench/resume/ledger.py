@@ -1,6 +1,6 @@
 """Effects outside of the systems, as lines of a file, and deaths of their process. Programs of rivals import this too.
 
-An effect has the key by which an outside service would know it again: the best one that the system gives to a step.
+An effect has a key, for an outside service to know it again: the best one of the system for a step.
 """
 
 import json
@@ -40,7 +40,7 @@ def _die_at(ledger: Path, point: str) -> None:
 
 
 def wait_for_start() -> None:
-    """Tell that all is prepared, and wait for a line."""
+    """Print `ready`, and wait for a line."""
     print("ready", flush=True)
     sys.stdin.readline()
 
@@ -50,7 +50,7 @@ def tell(**facts: object) -> None:
 
 
 async def drive(verbs: dict[str, Callable[..., Awaitable[dict[str, object]]]], words: Sequence[str]) -> None:
-    """Do a verb of the command line with its words, and tell what it returns: `result` of an ended run, `waits` of one
-    with an open question, `told` of each answer, `refused` of what the system has not."""
+    """Do a verb of the command line with its words, and tell its facts: the `result` of an ended run, `waits` of one
+    with an open question, `told` for each answer, and `refused` for a missing verb."""
     verb, *given = words
     tell(**await verbs[verb](*given))

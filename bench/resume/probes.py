@@ -1,4 +1,4 @@
-"""Probes of the six duties, each of one system over one store, and of the verbs that a resume needs.
+"""Probes of the six duties, each of one system over one store, and of the verbs of a resume.
 
 The program of each system: a step drafts, a question waits for an amount, a step pays it. Drafts and payments are lines
 of a ledger outside of the system.
@@ -31,7 +31,7 @@ class ProbeFailed(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """System over a kind of store. `make` returns the name of a new store in a folder, `copy` that of a copy."""
+    """System over a kind of store. `make` returns the name of a new store in a folder, `copy` the name of a copy."""
 
     name: str
     store: str
@@ -166,7 +166,7 @@ def forks(trial: Trial) -> str:
 
 
 def validity(trial: Trial) -> str:
-    """The state after a death is one that the program can go on from to its end."""
+    """From the state after a death, the program goes on to its end."""
     return "; ".join(fault for point, one in _killed(trial) if (fault := _faults(_result_of(one, point))))
 
 
@@ -195,7 +195,7 @@ def recovery(trial: Trial) -> str:
 
 
 def words(trial: Trial) -> str:
-    """A resume can say "again", which is told from the first, and "fork"."""
+    """A resume can say "again", other than the first, and "fork"."""
     fault = forks(trial)
     stray = trial.do("answer", "r", str(GIVEN), "1").get("told", [])
     return fault or ("" if stray and stray != ["accepted"] else "a second answer is told as the first")
@@ -213,7 +213,7 @@ DUTIES: Mapping[str, Callable[[Trial], str]] = {
 
 
 def probe(subject: Subject, duty: str) -> str:
-    """Return the faults that a probe found; nothing where the duty holds."""
+    """Return the faults of a probe; nothing where the duty holds."""
     FOLDERS.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=FOLDERS))
     try:
@@ -248,5 +248,5 @@ def _result_of(trial: Trial, point: str) -> dict[str, tuple[object, object]]:
 
 
 def _faults(found: Mapping[str, tuple[object, object]]) -> str:
-    """Return what differs, each with the value found and the value wanted."""
+    """Return the differences, each with the value found and the value wanted."""
     return ", ".join(f"{name}: {one} for {wanted}" for name, (one, wanted) in found.items() if one != wanted)

@@ -17,7 +17,7 @@ OURS = "bench.resume.drive_ours"
 
 
 def subjects(server: Server) -> list[Subject]:
-    """Return ours over both stores, and the rivals over the stores that they bring."""
+    """Return ours over both stores, and the rivals over their own."""
 
     def file(prefix: str) -> tuple[Callable[[Path], str], Callable[[str, Path], str]]:
         def copy(store: str, folder: Path) -> str:
