@@ -1,15 +1,18 @@
 """A fork begins with the beginning of another plan, asks one decision anew, and sends nothing without a person."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, events, order, payments, planner, stock, the_wait, wait_for_end
+from kit import PATIENCE, events, is_idle, order, payments, planner, stock, the_wait, until, wait_for_end
 from test_trials import rows_of
 
-from soorma_ai import ChoreographyPlanner, Platform, PlatformContext, TransitionContext
+from soorma_ai import Approval, ChoreographyPlanner, Platform, PlatformContext, TransitionContext
 from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.features.trials.cases.loop import make_pending_cases
 from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, delegate, publish, publish_all, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
@@ -64,6 +67,57 @@ async def test_an_acting_fork_sends_an_approved_request(platform: Platform) -> N
     assert (ended.status, charged) == (PlanStatus.COMPLETED, [9.0, 5.0])
 
 
+async def test_a_fork_is_for_managers_and_the_origins_user_neither_sees_nor_steers_it(platform: Platform) -> None:
+    charged = list[Any]()
+    script = [RESERVE, CHARGE, DONE, CHARGE_LESS, wait("user.replied", "The date?"), DONE]
+    await platform.start(planner(script, external_events=["user.replied"]), stock(), payments(charged=charged))
+    ann = platform.as_user(tenant_id="default", user_id="ann")
+    plan = await ann.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    seen = len((await ann.events()).events)
+    fork = await platform.fork(plan.plan_id, 2, act=True, note="Is it a fraud?")
+    operator = platform.as_user(tenant_id="default", user_id="oscar", roles=["operator"])
+    for response in ({"approved": True}, {"date": "today"}):
+        [asked] = await until(platform, operator.waits)
+        assert [one.plan_id for one in await ann.plans()] == [plan.plan_id]
+        assert await ann.waits() == []
+        for call in (ann.plan(fork.plan_id), ann.prompt(fork.plan_id, 1), ann.cancel(fork.plan_id)):
+            with pytest.raises(NotFound):
+                await call
+        with pytest.raises(NotFound):
+            await ann.answer(asked.wait_id, response)
+        assert await operator.answer(asked.wait_id, response) == "accepted"
+        await until(platform, lambda: is_idle(platform))
+    assert (await wait_for_end(platform, fork.plan_id)).status is PlanStatus.COMPLETED
+    assert charged == [9.0, 5.0]
+    assert {one.event.type for one in (await ann.events()).events[seen:]} == {
+        "payment.charge.requested",
+        "payment.charge.requested.completed",
+    }
+
+
+async def test_an_auditor_sees_the_request_of_a_fork_and_answers_none(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE_LESS)
+    fork = await platform.fork(plan_id, 2)
+    asked = await the_wait(platform)
+    assert asked.approvers == ("operator",)
+    auditor = platform.as_user(tenant_id="default", user_id="ada", roles=["auditor"])
+    assert [one.wait_id for one in await auditor.waits()] == [asked.wait_id]
+    assert await auditor.answer(asked.wait_id, {"approved": True}) == "invalid"
+    await platform.cancel(fork.plan_id)
+    await wait_for_end(platform, fork.plan_id)
+
+
+async def test_the_approvers_of_an_event_are_those_of_its_fork(platform: Platform) -> None:
+    own = Approval(approvers=("finance",))
+    await platform.start(planner([RESERVE, CHARGE, DONE, CHARGE]), stock(), payments(own))
+    plan = await platform.submit("order.received", {})
+    await platform.answer((await the_wait(platform)).wait_id, {"approved": True})
+    await plan.result(timeout=PATIENCE)
+    await platform.fork(plan.plan_id, 2)
+    assert (await the_wait(platform)).approvers == ("finance",)
+
+
 async def test_a_dry_fork_gets_recorded_replies_and_no_agent_is_asked(platform: Platform) -> None:
     charged: list[Any] = []
     together = publish_all(RESERVE, CHARGE)
@@ -86,6 +140,42 @@ async def test_a_dry_fork_stops_at_the_first_difference(platform: Platform) -> N
     assert (ended.status, charged) == (PlanStatus.FAILED, [9.0])
     assert '{"amount":5.0} in the fork' in ended.reason
     assert 'recorded then: payment.charge.requested with {"amount":9.0}' in ended.reason
+
+
+async def test_a_dry_fork_goes_by_a_request_before_its_edit(platform: Platform) -> None:
+    script = [RESERVE, CHARGE, CHARGE_LESS, DONE]
+    charged = list[Any]()
+    plan = await order(platform, planner([*script, *script[1:]]), stock(), payments("always", charged))
+    edited = {"data": {"amount": 5.0}}
+    assert await platform.answer((await the_wait(platform)).wait_id, edited, decision="edit") == "accepted"
+    await until(platform, lambda: charged)
+    await platform.answer((await the_wait(platform)).wait_id, {"approved": True})
+    await plan.result(timeout=PATIENCE)
+    fork = await platform.fork(plan.plan_id, 2, dry=True)
+    ended = await wait_for_end(platform, fork.plan_id)
+    assert (ended.status, ended.reason, charged) == (PlanStatus.COMPLETED, None, [5.0, 5.0])
+
+
+async def test_a_fork_of_a_fork_at_a_join_is_refused_without_the_joins_row(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan_id = await finished(platform, publish_all(RESERVE, CHARGE), DONE, RESERVE)
+    fork = await platform.fork(plan_id, 2)
+    await the_wait(platform)
+    await clock.advance(2 * 86_400)
+    await platform.prune(timedelta(days=1))
+    with pytest.raises(LocalProtocolError, match="the row of its join was removed with an older plan; fork at"):
+        await platform.fork(fork.plan_id, 1)
+
+
+async def test_a_rejected_request_of_a_fork_makes_no_case(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, CHARGE, DONE, CHARGE, DONE)
+    fork = await platform.fork(plan_id, 2)
+    asked = await the_wait(platform)
+    await platform.answer(asked.wait_id, {"approved": False}, decision="reject")
+    await wait_for_end(platform, fork.plan_id)
+    assert await make_pending_cases(platform.services) == 0
+    assert await platform.cases() == []
 
 
 async def test_the_rows_of_the_origin_stay_as_they_are(platform: Platform, path: Path) -> None:
@@ -239,4 +329,12 @@ async def test_a_forgotten_user_leaves_with_the_forks_of_their_plans(platform: P
     fork = await platform.fork(plan.plan_id, 2)
     await wait_for_end(platform, fork.plan_id)
     await platform.forget("maria")
+    assert await platform.services.store.plans.plan(fork.plan_id) is None
+
+
+async def test_a_forgotten_user_of_the_default_name_leaves_with_their_forks(platform: Platform) -> None:
+    plan_id = await finished(platform, RESERVE, DONE, DONE)
+    fork = await platform.fork(plan_id, 2)
+    await wait_for_end(platform, fork.plan_id)
+    await platform.forget("local")
     assert await platform.services.store.plans.plan(fork.plan_id) is None

@@ -139,7 +139,7 @@ class PlanMemory:
         plan = await store.plans.plan(plan_id) if plan_id is not None else None
         if plan is None:
             raise NotFound(missing)
-        check(self._person, CALLS["get_plan_by_correlation"], plan.lineage, missing)
+        check(self._person, CALLS["get_plan_by_correlation"], plan.owner, missing)
         return await self.get_plan_context(plan.plan_id)
 
     @CALLS("POST /memory/plan-context", Act.STEER, "store_plan_context", key="stored", raises=(NotFound, *_ENDED))

@@ -186,7 +186,7 @@ def plan_line(
         status=plan.status,
         goal_event=plan.goal_event,
         agent=plain_name(plan.agent),
-        user_id=plan.lineage.user_id,
+        user_id=plan.owner.user_id,
         session_id=plan.lineage.session_id,
         created_at=plan.created_at,
         updated_at=plan.updated_at,

@@ -12,6 +12,8 @@ from typing import Any
 
 from soorma_ai.errors import TransientError
 from soorma_ai.features.upkeep.sql_retention import MOVE_PLACES, REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
+from soorma_ai.kernel.domain.events import Lineage
+from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.ports import Forgotten
 from soorma_ai.kernel.rules.arrival.endings import timer_of_plan
 from soorma_ai.kernel.rules.arrival.untaken import timer_of_request
@@ -26,6 +28,15 @@ _ROOTS = "(SELECT value FROM json_each(:roots))"
 _PLANS = f"(SELECT plan_id FROM plan WHERE root_plan_id IN {_ROOTS})"
 _SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = "(SELECT value FROM json_each(:ids))"
+# The row of a fork is nobody's, and its lineage has the user of its origin.
+_TREES_OF_USER = """
+    SELECT DISTINCT root_plan_id FROM (
+        SELECT root_plan_id FROM plan WHERE tenant = :tenant AND user_id = :user
+        UNION ALL
+        SELECT root_plan_id FROM plan WHERE tenant = :tenant AND user_id = :nobody
+            AND CASE WHEN json_valid(rest) THEN coalesce(json_extract(rest, '$.lineage.user_id'), :usual) END = :user
+    ) AS own LIMIT :trees
+"""
 # Nothing of these trees can happen any more. To the letter as the indexes have it.
 _STOP = (
     f"DELETE FROM inbox WHERE owner IN {_PLANS} AND state IN ('queued', 'leased', 'in_doubt')",
@@ -126,10 +137,7 @@ class _ErasureBatch:
         self._keep_place(stage if place is not None else _NEXT[stage], place or 0)
 
     def _remove_trees(self) -> bool:
-        found = self._find(
-            "SELECT DISTINCT root_plan_id FROM plan WHERE tenant = :tenant AND user_id = :user LIMIT :trees",
-            trees=TREES_AT_ONCE,
-        )
+        found = self._find(_TREES_OF_USER, trees=TREES_AT_ONCE, nobody=NO_USER, usual=Lineage().user_id)
         if not found:
             return False
         roots = json.dumps([root for (root,) in found])

@@ -15,6 +15,16 @@ from soorma_ai.kernel.domain.values import JsonObject
 NO_USER = ""
 
 
+class Role(StrEnum):
+    """Roles with rights. Everybody is a USER; a ROOT needs no role. All others matter only to the questions
+    with them."""
+
+    USER = "user"
+    AUDITOR = "auditor"
+    OPERATOR = "operator"
+    ROOT = "root"
+
+
 class AnswerDecision(StrEnum):
     APPROVE = "approve"
     EDIT = "edit"

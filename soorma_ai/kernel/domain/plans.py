@@ -16,6 +16,7 @@ from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.parameters import WireForm
+from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject, copy_json, derived_id, digest
 
@@ -132,6 +133,12 @@ class PlanRecord(PlanFacts, frozen=True):
     blocked: Blocked | None = None
     title: str = ""
     fork: Fork | None = None
+
+    @property
+    def owner(self) -> Lineage:
+        """Lineage for authorization. A fork works for the user of its origin and belongs to the tenant alone: only the
+        right to manage shows it."""
+        return self.lineage if self.fork is None else replace(self.lineage, user_id=NO_USER)
 
     @property
     def payer(self) -> Payer:

@@ -17,6 +17,7 @@ from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import NO_USER, Person
+from soorma_ai.kernel.domain.people import Role as Role
 from soorma_ai.kernel.domain.registry import TAKEN, AgentKind, EventDefinition, EventRole, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.states import RESUMED
 from soorma_ai.kernel.domain.values import JsonObject
@@ -38,16 +39,6 @@ class Owner(NamedTuple):
 
     tenant_id: str
     user_id: str = NO_USER
-
-
-class Role(StrEnum):
-    """Roles known to this table. Everybody is a USER; a ROOT needs no role. All others matter only to the questions
-    with them."""
-
-    USER = "user"
-    AUDITOR = "auditor"
-    OPERATOR = "operator"
-    ROOT = "root"
 
 
 class Ownership(StrEnum):

@@ -24,7 +24,8 @@ async def keep_making_cases(services: Services) -> None:
 
 
 async def make_pending_cases(services: Services, tenant_id: str | None = None) -> int:
-    """Make a case of each review, in the set with the name of its planner. Return the number of cases."""
+    """Make a case of each review, in the set with the name of its planner. The requests of forks are experiments and
+    make none. Return the number of cases."""
     count, waiting = 0, services.store.part(CASES)
     while reviews := await waiting.reviews(BATCH, tenant_id):
         # The rules of trials are of no use to a start.
@@ -35,7 +36,10 @@ async def make_pending_cases(services: Services, tenant_id: str | None = None) -
             store = services.store.within(review.tenant_id)
             plan = await store.plans.plan(review.plan_id)
             replay = Replay(store.plans, store.registry, services.prompts)
-            case = None if plan is None else await make_case_of_review(replay, plan, review, name_of_set(plan.agent))
+            if plan is None or plan.fork is not None:
+                case = None
+            else:
+                case = await make_case_of_review(replay, plan, review, name_of_set(plan.agent))
             await store.part(CASES).end_review(review, case)
             count += case is not None
     return count

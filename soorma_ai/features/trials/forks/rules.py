@@ -34,12 +34,14 @@ _ANSWERS = (StepKind.REPLIED, StepKind.LATE)
 
 
 class Beginning(Struct, frozen=True):
-    """Rows of the origin at one of its questions: the `stored` question with its `inputs`, all steps, all values."""
+    """Rows of the origin at one of its questions: the `stored` question with its `inputs`, all steps, all values. Its
+    join `is_join_gone` with an older plan."""
 
     stored: StoredQuestion
     inputs: JsonObject
     steps: Sequence[Step]
     values: Sequence[PlanValue]
+    is_join_gone: bool = False
 
     @property
     def known(self) -> list[Step]:
@@ -65,6 +67,8 @@ def find_hindrance(begun: Beginning) -> str | None:
         return "its question has a context by its planner's code; use `soorma trial` for its decisions"
     if _trigger_of(begun) is None:
         return "its question tells of an event outside of the plan's steps; fork at the decision before"
+    if begun.is_join_gone:
+        return "the row of its join was removed with an older plan; fork at a later decision, or a newer plan"
     known = begun.known
     if [step.ordinal for step in known] != [*range(len(known))] or not known:
         return "its first steps are not kept any more; fork a newer plan"

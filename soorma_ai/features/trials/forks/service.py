@@ -16,6 +16,7 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 
 if TYPE_CHECKING:
     from soorma_ai.features.trials.forks.rules import Beginning
+    from soorma_ai.kernel.rules.decisions.stored_question import StoredQuestion
 
 CALLS = CallTable()
 FORK = Right("fork", Act.MANAGE)
@@ -82,7 +83,15 @@ class ForkCalls(OperatorCalls):
             raise NotFound(f"plan {plan.plan_id} has no decision {number}, only {count}; `soorma why` lists them")
         steps = await plans.steps(plan.plan_id)
         stored = await read_question(plans, plan, found[0], steps)
-        return Beginning(stored, make_inputs(stored), steps, await plans.plan_values(plan.plan_id))
+        values = await plans.plan_values(plan.plan_id)
+        return Beginning(stored, make_inputs(stored), steps, values, await self._is_join_gone(stored))
+
+    async def _is_join_gone(self, stored: "StoredQuestion") -> bool:
+        """Tell whether the question has a join whose row is stored no more. A fork has the join of its origin."""
+        sent = stored.entry.sent
+        if sent is None or sent.join_id is None:
+            return False
+        return await self.services.store.plans.expectation(sent.join_id) is None
 
 
 def forks_of(client: OperatorCalls) -> ForkCalls:

@@ -40,7 +40,7 @@ from soorma_ai.kernel.domain.events import SYSTEM, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.kernel.domain.people import Proposal
+from soorma_ai.kernel.domain.people import NO_USER, AnswerDecision, Proposal, Role
 from soorma_ai.kernel.domain.plans import Fork, PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.replies import Failure
@@ -56,13 +56,15 @@ from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, FORKED, WAKE_EVENTS,
 
 STOPPED = "fork_stopped"
 NOT_FORKABLE = "not_forkable"
+# Approvers where an event names none.
+MANAGERS = (str(Role.OPERATOR),)
 SENT = (StepKind.PUBLISHED, StepKind.DELEGATED)
 SHOWN_CHARS = 300
 
 
 def gate_of_fork(fork: Fork, definition: EventDefinition) -> Approval | None:
-    """Return the approval for a request of a fork: always needed, by the approvers of the event, and never given by
-    silence. A dry fork asks nobody: its requests have recorded replies."""
+    """Return the approval for a request of a fork: always needed, and never given by silence. A dry fork asks nobody:
+    its requests have recorded replies."""
     if fork.is_dry:
         return None
     own = definition.approval or Approval()
@@ -88,14 +90,14 @@ def stay_in_fork(plan: PlanRecord, effects: Iterable[Effect]) -> tuple[Effect, .
 
 
 def _stay(plan: PlanRecord, fork: Fork, effect: Effect) -> Effect | None:
-    """Rows of the plan stay, and wake-ups of it. A wait has no keys: no event meets it, only a person's answer. Of an
+    """Rows of the plan stay, and wake-ups of it. A wait has no keys: no event meets it, only a manager's answer. Of an
     acting fork, approved requests leave, and the word that a sent one is given up. All else is dropped: announcements
     and reminders to people, the goal's answer, memory, tasks, effects of features."""
     match effect:
         case SavePlan() | AppendStep() | Close() | Spend() | Unschedule() | Postpone() | SaveValue() | DropValue():
             return effect
         case Expect(expectation):
-            return Expect(replace(expectation, keys=())) if expectation.keys else effect
+            return Expect(_for_managers(expectation))
         case Schedule(series=series):
             return effect if series is None else None
         case Publish(event, is_cleared):
@@ -107,6 +109,14 @@ def _stay(plan: PlanRecord, fork: Fork, effect: Effect) -> Effect | None:
             return None
         case SaveTask() | SaveSubTask() | EndTask() | Declare() | FeatureEffect():
             return None
+
+
+def _for_managers(asked: Expectation) -> Expectation:
+    """Return an expectation of a fork: without keys, of no user, and for operators where it names no approvers."""
+    ask = asked.ask
+    if ask is not None and not ask.approvers:
+        ask = replace(ask, approvers=MANAGERS, escalate_after=None, escalate_to=())
+    return replace(asked, keys=(), user_id=NO_USER, ask=ask)
 
 
 class Recording(Struct, frozen=True):
@@ -147,21 +157,56 @@ def rehearse(plan: PlanRecord, judged: AcceptedDecision, mark: str, recording: R
 def _find_replies(judged: AcceptedDecision, recording: Recording) -> list[_Rehearsed] | str:
     """Return the requests with their replies; or in words the first one that lacks it. Of several equal requests, each
     has the reply to the recorded one in the same place. A join may lack as many as it does not need."""
-    found, used = list[_Rehearsed](), [one for one in recording.own if one.kind in SENT]
+    found, left = list[_Rehearsed](), _recorded_requests(recording.recorded)
+    for one in recording.own:
+        if one.kind in SENT:
+            _take(left, one.kind, one.name, one.data)
     action, spare = judged.decision.next_action, 0
     if isinstance(action, PublishAllAction) and action.need:
         spare = len(action.requests) - action.need
     for name, data, target in requests_in(judged.decision):
         kind = StepKind.DELEGATED if target else StepKind.PUBLISHED
-        before = sum(one.name == name and one.data == data for one in used)
-        before += sum(one.name == name and one.data == data for one in found)
-        sent = [one for one in recording.recorded if (one.kind, one.name, one.data) == (kind, name, data)]
-        reply = _reply_to(sent[before], recording.recorded) if before < len(sent) else None
+        sent = _take(left, kind, name, data)
+        reply = _reply_to(sent, recording.recorded) if sent else None
         spare -= reply is None
-        if before >= len(sent) or spare < 0:
+        if sent is None or spare < 0:
             return f"{name} with {clip(compact(data), SHOWN_CHARS)}"
         found.append(_Rehearsed(name, data, kind, reply))
     return found
+
+
+class _RecordedRequest(Struct, frozen=True):
+    """Request of the origin: its step, and the data of its decision before a person's edit."""
+
+    sent: Step
+    decided: Json
+
+
+def _recorded_requests(recorded: Sequence[Step]) -> list[_RecordedRequest]:
+    """Return the sent requests in order, each with the data of its decision."""
+    held = {one.expectation_id: one for one in recorded if one.kind is StepKind.HELD}
+    found, edited = list[_RecordedRequest](), list[tuple[str, Json, Json]]()
+    for one in recorded:
+        if one.kind is StepKind.ANSWERED and one.note.startswith(AnswerDecision.EDIT) and one.expectation_id in held:
+            request = held[one.expectation_id]
+            changed = one.data.get("data", request.data) if isinstance(one.data, dict) else request.data
+            edited.append((request.name, changed, request.data))
+        elif one.kind in SENT:
+            before = next((edit for edit in edited if edit[:2] == (one.name, one.data)), None)
+            if before is not None:
+                edited.remove(before)
+            found.append(_RecordedRequest(one, before[2] if before else one.data))
+    return found
+
+
+def _take(left: list[_RecordedRequest], kind: StepKind, name: str, data: Json) -> Step | None:
+    """Remove the first recorded request equal to this one, as it was decided or else as it was sent."""
+    same = [one for one in left if (one.sent.kind, one.sent.name) == (kind, name)]
+    equal = [one for one in same if one.decided == data] or [one for one in same if one.sent.data == data]
+    if not equal:
+        return None
+    left.remove(equal[0])
+    return equal[0].sent
 
 
 def _reply_to(sent: Step, recorded: Sequence[Step]) -> Step | None:

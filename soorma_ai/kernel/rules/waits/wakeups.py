@@ -47,8 +47,8 @@ def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
     version = (str(plan.version),)
     once = {STRANDED: version, PHASE_ENTERED: version, FORKED: (str(plan.steps),)}.get(type, ())
     if type == DEADLINE_REACHED:
-        return deadline_of_plan(plan.plan_id, plan.goal_id, plan.lineage, now)
-    return _wake(type, plan.plan_id, plan.goal_id, plan.lineage, now, once)
+        return deadline_of_plan(plan.plan_id, plan.goal_id, plan.owner, now)
+    return _wake(type, plan.plan_id, plan.goal_id, plan.owner, now, once)
 
 
 def deadline_of_plan(plan_id: str, goal_id: str, lineage: Lineage, due: datetime) -> EventEnvelope:

@@ -323,7 +323,7 @@ class Client(OperatorCalls):
         must_be_outside()
         paused, is_held = await find_pause(self.services.store, plan_id), False
         plan = await self._own_plan(plan_id, SEE_PLAN if paused else RESUME)
-        if may(self.person, RESUME, plan.lineage):
+        if may(self.person, RESUME, plan.owner):
             async with self._changing("resume", plan_id) as change:
                 is_held = await resume_held(change.store, plan, self._now())
         if paused:

@@ -42,7 +42,7 @@ async def check_receiver(services: Services, person: Person, plan_id: str | None
 async def _owner_of(store: Store, tenant_id: str, key: str) -> OwnedRecord | None:
     """Return the owner of a correlation id: a plan, its goal's reply, a question, or a request."""
     if plan := await store.plans.plan(key) or await store.plans.plan_answering(tenant_id, key):
-        return plan.lineage
+        return plan.owner
     if submitted := await store.plans.goal_of(key):
         return submitted[1]
     return await store.plans.expectation(key)

@@ -32,5 +32,5 @@ async def resume_all(store: Store, person: Person, now: datetime, agent: str | N
     others follow its result."""
     tenant_id, user_id = person.tenant_id, only_user(person)
     held = await store.plans.blocked_plans(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
-    own = [plan.plan_id for plan in held if may(person, RESUME, plan.lineage)]
+    own = [plan.plan_id for plan in held if may(person, RESUME, plan.owner)]
     return [plan_id for plan_id in own if await store.plans.resume(plan_id, now)]

@@ -32,7 +32,7 @@ async def own_plan(services: Services, person: Person, plan_id: str, right: Righ
     missing = f"no plan {plan_id} in tenant {person.tenant_id!r}; `soorma plans ls` lists them"
     if plan is None:
         raise NotFound(missing)
-    check(person, right, plan.lineage, missing)
+    check(person, right, plan.owner, missing)
     return plan
 
 

@@ -292,7 +292,7 @@ def insert(db: Connection, plan: PlanRecord) -> None:
         rest=rest,
         session_id=plan.lineage.session_id,
         answer_key=plan.answer_key,
-        user_id=plan.lineage.user_id,
+        user_id=plan.owner.user_id,
         limits=LIMITS.text(plan.limits),
         next_call=_next_call(plan),
     )
