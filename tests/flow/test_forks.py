@@ -9,8 +9,9 @@ from kit import PATIENCE, events, is_idle, order, payments, planner, stock, the_
 from test_trials import rows_of
 
 from soorma_ai import Approval, ChoreographyPlanner, Platform, PlatformContext, TransitionContext
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.trials.cases.loop import make_pending_cases
+from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, delegate, publish, publish_all, wait
@@ -199,6 +200,8 @@ async def test_the_same_key_begins_one_fork(platform: Platform) -> None:
     assert await platform.fork(plan_id, 2, key="a click") == first
     with pytest.raises(LocalProtocolError, match="the key 'a click' is that of another fork"):
         await platform.fork(plan_id, 1, key="a click")
+    with pytest.raises(LocalProtocolError, match="the key 'a click' is that of another fork"):
+        await platform.fork(plan_id, 2, key="a click", note="in a hurry")
     assert len(await platform.plans()) == 2
 
 
@@ -268,6 +271,24 @@ async def test_a_fork_asks_its_model(platform: Platform) -> None:
     fork = await platform.fork(plan_id, 3, model="other")
     ended = await wait_for_end(platform, fork.plan_id)
     assert [one.model for one in ended.decisions] == ["other"]
+
+
+async def test_a_fork_asks_no_model_of_unknown_price_on_a_budget_and_no_replaced_one(platform: Platform) -> None:
+    unpriced = ScriptedReasoner([], model="unpriced", usd_per_token=None)
+    other = ScriptedReasoner([], model="other", usd_per_token=0.0)
+    await platform.start(
+        ChoreographyPlanner("first", goals=["first.wanted"], reasoner=unpriced),
+        ChoreographyPlanner("second", goals=["second.wanted"], reasoner=other),
+        planner([DONE], limits=Limits(max_cost_usd=1.0)),
+    )
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    with pytest.raises(ConfigError, match="the price of unpriced is not known"):
+        await platform.fork(plan.plan_id, 1, model="unpriced")
+    await platform.retire_model("gone", "other")
+    with pytest.raises(ConfigError, match="gone is replaced by other: fork with that"):
+        await platform.fork(plan.plan_id, 1, model="gone")
+    assert len(await platform.plans()) == 1
 
 
 async def test_a_fork_behind_a_join_is_told_its_results(platform: Platform) -> None:

@@ -10,9 +10,10 @@ from kit import PATIENCE, payments, running_platform, until
 
 from soorma_ai import ChoreographyPlanner, Platform
 from soorma_ai.errors import ConfigError, ModelBlocked, NotFound
+from soorma_ai.features.trials.retirement.choice import choose_model
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion, ModelSettings
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
@@ -168,6 +169,33 @@ async def test_a_model_of_unknown_price_needs_one(platform: Platform) -> None:
     with pytest.raises(ConfigError, match="price of b is not known"):
         await platform.retire_model("a", "b")
     assert (await models_in_use(platform))["a"][2] == ""
+
+
+@pytest.mark.parametrize("price", [(0.0, 0.0), (0.5, 1.0), (1.0, 0.5), (1e-9, 1.0)])
+async def test_an_operator_gives_no_price_below_the_known_one(platform: Platform, price: tuple[float, float]) -> None:
+    await platform.start(asking("a", []), in_process("b", [], usd_per_token=1.0))
+    is_below = price != (0.5, 1.0)  # half of the known one may be that of input that a provider keeps
+    operator = platform.as_user(tenant_id="default", user_id="oscar", roles=["operator"])
+    if is_below:
+        with pytest.raises(ConfigError, match="below the known price of b"):
+            await operator.retire_model("a", "b", price=price)
+        assert (await models_in_use(platform))["a"][2] == ""
+    assert (await (platform if is_below else operator).retire_model("a", "b", price=price)).to == "b"
+
+
+async def test_a_retired_fallback_is_replaced(platform: Platform) -> None:
+    await platform.start(in_process("openai/b", []))
+    models = platform.services.models
+    reasoner = models.make(
+        ModelSettings("openai/x", extra={"fallbacks": ("openai/a", "openai/c"), "price": (0.0, 0.0)})
+    )
+    assert await choose_model(platform.services, "default", reasoner) is reasoner
+    await platform.retire_model("openai/a", "openai/b")
+    chosen = await choose_model(platform.services, "default", reasoner)
+    assert (chosen.model, models.fallbacks_of(chosen)) == ("openai/x", ("openai/b", "openai/c"))
+    assert await choose_model(platform.services, "default", reasoner) is chosen
+    await platform.restore_model("openai/a")
+    assert await choose_model(platform.services, "default", reasoner) is reasoner
 
 
 async def test_changes_of_models_are_in_the_audit_log(platform: Platform) -> None:

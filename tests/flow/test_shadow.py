@@ -274,3 +274,14 @@ async def test_outcomes_of_a_removed_user_are_gone(platform: Platform) -> None:
     await report(platform, 3)
     await platform.forget("ann")
     assert (await platform.shadow_report("orders")).trials == ()
+
+
+async def test_a_shadow_asks_the_model_in_force(platform: Platform) -> None:
+    first, second = model_b(answer), ScriptedReasoner(answer, model="c", usd_per_token=0.0)
+    await platform.start(ChoreographyPlanner("third", reasoner=second, goals=["third.wanted"]))
+    await start(platform, first)
+    await platform.retire_model("b", "c")
+    await finished(platform)
+    found = await report(platform, 3)
+    assert {one.model for one in found.trials} == {"c"}
+    assert len(first.questions) == 0

@@ -150,6 +150,11 @@ def _values_of(begun: Beginning, plan: PlanRecord, note: str) -> Iterable[SaveVa
     yield from (SaveValue(plan.plan_id, ValueKind.RESULT, key, value) for key, value in results.items())
 
 
+def note_of(values: Iterable[PlanValue]) -> Json:
+    """Return the note of a fork, by its values; empty for none."""
+    return next((one.value for one in values if one.kind is ValueKind.SESSION and one.key == NOTE), "")
+
+
 def _is_dry(plan: PlanRecord) -> bool:
     return plan.fork is not None and plan.fork.is_dry
 

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.trials.forks.ports import FORKS
 from soorma_ai.features.trials.forks.records import ForkChange, ForkedPlan
+from soorma_ai.features.trials.retirement.ports import MODELS
+from soorma_ai.features.trials.retirement.rules import find_replacement
 from soorma_ai.kernel.domain.calls import Act, CallTable, Right
+from soorma_ai.kernel.domain.limits import UNPRICED_CURES
 from soorma_ai.kernel.domain.parameters import Id, Note, Ordinal, Short
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import derived_id
@@ -55,7 +58,7 @@ class ForkCalls(OperatorCalls):
         if dry and act:
             raise LocalProtocolError("dry and act exclude each other: a dry fork sends nothing")
         if model:
-            self.services.models.find(model).check()
+            await self._check_model(model, plan)
         begun = await self._beginning(plan, at)
         if hindrance := rules.find_hindrance(begun):
             raise LocalProtocolError(f"plan {plan_id} cannot be forked at decision {at}: {hindrance}")
@@ -66,9 +69,31 @@ class ForkCalls(OperatorCalls):
         async with self._changing("fork", plan_id) as change_made:
             is_new = await change_made.store.part(FORKS).begin_fork(forked, effects, forked.created_at)
         known = forked if is_new else await self.services.store.plans.plan(own_id)
-        if known is None or known.fork != origin:
+        is_same = is_new or await self._has_note(own_id, note)
+        if known is None or known.fork != origin or not is_same:
             raise LocalProtocolError(f"the key {key!r} is that of another fork: give a new one")
         return ForkedPlan(own_id, origin, tuple(rules.unanswered(begun, is_dry=dry)))
+
+    async def _check_model(self, model: str, plan: PlanRecord) -> None:
+        """Raise ConfigError for a model that cannot be asked here, for one with another in its place, and for an
+        unknown price where the plan has a budget in US dollars."""
+        replaced = self.services.store.find(MODELS)
+        known = await replaced.replacements(self.person.tenant_id) if replaced else {}
+        if found := find_replacement(model, known):
+            raise ConfigError(
+                f"{model} is replaced by {found.to}: fork with that, or restore it by `soorma models restore {model}`"
+            )
+        reasoner = self.services.models.find(model)
+        reasoner.check()
+        if plan.limits.max_cost_usd is not None and reasoner.cost_of(1, 1) is None:
+            price = f"the price of {model} is not known: {UNPRICED_CURES}"
+            raise ConfigError(f"plan {plan.plan_id} has a budget in US dollars, and {price}")
+
+    async def _has_note(self, plan_id: str, note: str) -> bool:
+        """Tell whether a fork was begun with this note."""
+        from soorma_ai.features.trials.forks.rules import note_of
+
+        return note_of(await self.services.store.plans.plan_values(plan_id)) == note
 
     async def _beginning(self, plan: PlanRecord, number: int) -> "Beginning":
         """Read the rows of a plan at one of its questions. Raise NotFound."""

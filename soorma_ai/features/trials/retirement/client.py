@@ -24,7 +24,7 @@ class AsyncModels:
         with the former. `price` is the new one's, in US dollars per token in and per token out.
 
         Every process asks the new model from its next question on. Raise ConfigError for a circle, for a model that
-        cannot be asked here, and for an unknown price."""
+        cannot be asked here, for an unknown price, and for a price below the known one by anybody but the root."""
         return await self._caller.read(
             post("models", "retire", body={"model": model, "to": to, "price": price}), ModelSwitch
         )

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.features.trials.retirement.records import ModelReplacement
+from soorma_ai.features.trials.retirement.records import ModelReplacement, TokenPrice
 from soorma_ai.kernel.domain.registry import Registration
+from soorma_ai.kernel.ports import Reasoner
 
+# Tokens of a comparison of prices, and the dearest input by it: a provider asks up to twice for input that it keeps.
+_MANY, _KEPT = 1_000_000, 2.0
 # Replacements in force, by the replaced model.
 Replacements = Mapping[str, ModelReplacement]
 
@@ -44,3 +47,9 @@ def _chain(model: str, known: Replacements) -> list[str]:
 def planners_of(model: str, agents: Sequence[Registration], known: Replacements) -> list[Registration]:
     """Return the planners that ask this model now."""
     return [one for one in agents if one.model and model_in_force(one.model, known) == model]
+
+
+def is_cheaper(price: TokenPrice, known: Reasoner) -> bool:
+    """Tell whether a price is below the known one of a model."""
+    dollars = zip(price, (known.cost_of(_MANY, 0), known.cost_of(0, _MANY)), (_KEPT, 1.0), strict=True)
+    return any(cost is not None and one * _MANY * room < cost * (1 - 1e-9) for one, cost, room in dollars)

@@ -3,13 +3,16 @@
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.trials.retirement.ports import MODELS
 from soorma_ai.features.trials.retirement.records import ModelReplacement, ModelSwitch, ModelUse, TokenPrice
-from soorma_ai.kernel.domain.calls import Act, CallTable
+from soorma_ai.features.trials.retirement.rules import is_cheaper
+from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.parameters import Name
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import Owner, check, may
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
 CALLS = CallTable()
+# A price below the known one weakens budgets.
+LOWER_PRICE = Right("lower the price of a model", Act.GRANT)
 FREE = "price=(0, 0) or `--price 0 0` for a free one"
 
 
@@ -28,7 +31,7 @@ class ModelCalls(OperatorCalls):
         with the former. `price` is the new one's, in US dollars per token in and per token out.
 
         Every process asks the new model from its next question on. Raise ConfigError for a circle, for a model that
-        cannot be asked here, and for an unknown price.
+        cannot be asked here, for an unknown price, and for a price below the known one by anybody but the root.
         """
         must_be_outside()
         check(self.person, CALLS["retire_model"], Owner(self.person.tenant_id), "")
@@ -37,9 +40,21 @@ class ModelCalls(OperatorCalls):
         reasoner.check()
         if reasoner.cost_of(1, 1) is None:
             raise ConfigError(f"the price of {to} is not known, and plans have budgets: give it, as {FREE}")
+        if price is not None:
+            self._check_price(to, price)
         made = ModelReplacement(model, to, self._now(), price)
         async with self._changing("retire_model", f"{model} to {to}") as change:
             return await change.store.part(MODELS).replace_model(self.person.tenant_id, made)
+
+    def _check_price(self, model: str, price: TokenPrice) -> None:
+        """Raise ConfigError for a price below the known one: plans would exceed their budgets in US dollars. The root
+        of the store may give it."""
+        is_below = is_cheaper(price, self.services.models.find(model))
+        if is_below and not may(self.person, LOWER_PRICE, Owner(self.person.tenant_id)):
+            raise ConfigError(
+                f"price={price} is below the known price of {model}, and plans would exceed their budgets: leave it "
+                "out, or give it as the root of the store"
+            )
 
     @CALLS("POST /models/restore", Act.MANAGE, "restore_model", raises=(NotFound,))
     async def restore_model(self, model: Name) -> ModelSwitch:

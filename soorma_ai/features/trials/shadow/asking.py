@@ -70,6 +70,8 @@ async def ask_again(services: Services, sample: Sample, prompts: Prompts) -> Non
     plan, reasoner = await store.plans.plan(sample.entry.plan_id), sample.shadow.reasoner
     if plan is None or reasoner is None:
         return
+    if services.choose_model is not None:
+        reasoner = await services.choose_model(services, sample.tenant_id, reasoner)
     shadows = store.part(SHADOWS)
     ledger = ShadowLedger(shadows, store.part(TRIALS), sample)
     asker = Asker(reasoner, ledger, services.clock, Budget())

@@ -1,6 +1,7 @@
 """Models of this process: their reasoners, by settings and by name."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from weakref import ReferenceType, ref
 
@@ -20,11 +21,12 @@ def _make_none(settings: ModelSettings) -> Reasoner:
 
 
 class _MadeReasoner(Struct, frozen=True):
-    """Reasoner made here: its settings, and the reasoners in its place by model and price."""
+    """Reasoner made here: its settings, and the reasoners in its place, by model and price and by fallbacks."""
 
     settings: ModelSettings
     alive: ReferenceType[Reasoner]
     others: dict[tuple[str, Price | None], Reasoner] = field(default_factory=dict[tuple[str, Price | None], Reasoner])
+    by_fallbacks: dict[tuple[str, ...], Reasoner] = field(default_factory=dict[tuple[str, ...], Reasoner])
 
 
 class Models:
@@ -60,6 +62,21 @@ class Models:
         if (model, price) not in others:
             others[model, price] = self.apart_from(reasoner, model, price)
         return others[model, price]
+
+    def fallbacks_of(self, reasoner: Reasoner) -> tuple[str, ...]:
+        """Return the fallbacks of a reasoner made here; none for the program's own ones, which keep theirs."""
+        made = self._made.get(id(reasoner))
+        return tuple(made.settings.extra.get("fallbacks", ())) if made else ()
+
+    def with_fallbacks(self, reasoner: Reasoner, fallbacks: tuple[str, ...]) -> Reasoner:
+        """Return the same reasoner with these fallbacks; once made, always the same."""
+        made = self._made.get(id(reasoner))
+        if made is None:
+            return reasoner
+        if fallbacks not in made.by_fallbacks:
+            settings = replace(made.settings, extra={**made.settings.extra, "fallbacks": fallbacks})
+            made.by_fallbacks[fallbacks] = self.make(settings)
+        return made.by_fallbacks[fallbacks]
 
     def apart_from(self, reasoner: Reasoner, model: str = "", price: Price | None = None) -> Reasoner:
         """Return a new reasoner with the same options, as far as they hold for another `model`; without one, for the
