@@ -77,8 +77,7 @@ class ForkCalls(OperatorCalls):
     async def _check_model(self, model: str, plan: PlanRecord) -> None:
         """Raise ConfigError for a model that cannot be asked here, for one with another in its place, and for an
         unknown price where the plan has a budget in US dollars."""
-        replaced = self.services.store.find(MODELS)
-        known = await replaced.replacements(self.person.tenant_id) if replaced else {}
+        known = await self.services.store.part(MODELS).replacements(self.person.tenant_id)
         if found := find_replacement(model, known):
             raise ConfigError(
                 f"{model} is replaced by {found.to}: fork with that, or restore it by `soorma models restore {model}`"
