@@ -16,7 +16,9 @@ from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer", "maximum": 2**60}}}
-FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", TokenSources())
+FRONT = Front(
+    "shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", TokenSources(), has_push=False
+)
 
 
 @pytest.mark.parametrize(
