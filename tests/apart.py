@@ -28,6 +28,7 @@ OF_A_FILE = {
     "tests/acceptance/test_cli_letters.py::test_a_letter_with_an_unreadable_event": "it holds bytes outside of UTF-8",
     "tests/acceptance/test_cli_letters.py::test_letters_are_listed_newest_first": BESIDE,
     "tests/acceptance/test_cli_letters.py::test_letters_are_redriven_and_discarded_at_once": BESIDE,
+    "tests/acceptance/test_cli_trials.py::test_cases_in_a_file_need_no_store": "it may not be there",
     "tests/acceptance/test_cli_upkeep.py::test_a_backup_": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_only_a_store_in_a_file_can_be_copied": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_continue_from_their_moments": COPIED,
