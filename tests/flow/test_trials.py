@@ -42,7 +42,9 @@ _TABLES = (
 def rows_of(path: Path) -> dict[str, list[Any]]:
     with raw(path) as store:
         tables = [name for (name,) in store.execute(_TABLES)]
-        return {name: sorted(store.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in tables}
+        # On a server the upkeep of a platform that starts gives the registry another number.
+        kept = [name for name in tables if name != "meta"]
+        return {name: sorted(store.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in kept}
 
 
 async def test_a_trial_without_a_change_has_no_difference(platform: Platform) -> None:
