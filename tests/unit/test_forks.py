@@ -57,6 +57,7 @@ from unit.kit import (
     events_in,
     expectation,
     expectations_in,
+    gate,
     moment,
     of_kind,
     plan,
@@ -264,3 +265,18 @@ def test_a_fork_is_a_new_root_of_the_same_user_in_no_session() -> None:
     lineage = forked.lineage
     assert (lineage.user_id, lineage.session_id, lineage.plan_id, lineage.root_plan_id) == ("ada", None, "f-1", "f-1")
     assert forked.deadline == lineage.deadline == NOW + timedelta(days=7)
+
+
+def test_a_question_of_a_fork_is_of_no_user_and_for_operators_and_a_reply_keeps_its_user() -> None:
+    ask = gate("open").ask
+    assert ask is not None
+    own = replace(ask, approvers=("finance",))
+    asked = [gate("open", user_id="ann"), gate("open", user_id="ann", ask=own), expectation(user_id="ann")]
+    kept = expectations_in(stay_in_fork(plan(fork=ACTING), map(Expect, asked)))
+    assert [one.user_id for one in kept] == ["", "", "ann"]
+    assert [one.ask.approvers if one.ask else None for one in kept] == [("operator",), ("finance",), None]
+
+
+def test_the_owner_of_a_fork_is_no_user_and_its_lineage_has_the_user_of_its_origin() -> None:
+    origin, forked = plan(), plan(fork=HELD)
+    assert (origin.owner, forked.owner.user_id, forked.lineage) == (origin.lineage, "", origin.lineage)

@@ -112,9 +112,12 @@ def _stay(plan: PlanRecord, fork: Fork, effect: Effect) -> Effect | None:
 
 
 def _for_managers(asked: Expectation) -> Expectation:
-    """Return an expectation of a fork: without keys, of no user, and for operators where it names no approvers."""
+    """Return an expectation of a fork without keys. A question is of no user, and for operators where it names no
+    approvers."""
     ask = asked.ask
-    if ask is not None and not ask.approvers:
+    if ask is None:
+        return replace(asked, keys=()) if asked.keys else asked
+    if not ask.approvers:
         ask = replace(ask, approvers=MANAGERS, escalate_after=None, escalate_to=())
     return replace(asked, keys=(), user_id=NO_USER, ask=ask)
 
