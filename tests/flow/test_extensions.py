@@ -94,7 +94,7 @@ async def test_without_features_a_store_has_no_table_and_no_part_of_theirs(bare:
     store = bare.services.store
     assert store.features == frozenset()
     assert tables_in(path) & tables_of(EVERY) == set()
-    assert len(tables_of(EVERY)) == 19
+    assert len(tables_of(EVERY)) == 20
     for feature, key in PARTS.items():
         assert store.find(key) is None
         with pytest.raises(LocalProtocolError, match=f"{feature if key.feature else key.name}.* is off"):

@@ -141,11 +141,11 @@ class MortalWriter(PostgresWriter):
         if not self.is_dead:
             super()._write(group)
 
-    def _commit(self, group: list[Job[Any]], *, wrote: bool) -> StoreUnavailable | None:
+    def _commit(self, group: list[Job[Any]], *, wrote: bool, apart: bool) -> StoreUnavailable | None:
         if self.commits_left == 0 and not self.keeps_last:
             self.die()
             return None
-        fault = super()._commit(group, wrote=wrote)
+        fault = super()._commit(group, wrote=wrote, apart=apart)
         if self.commits_left == 0:
             self.die()
         elif self.commits_left is not None:
