@@ -11,7 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from starlette.requests import Request
 
 from soorma_ai.agents.mounts import Visit
-from soorma_ai.errors import SoormaError
+from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.logs import warn
 
@@ -41,6 +41,8 @@ def as_mcp() -> Generator[None]:
         yield
     except MCPError:
         raise
+    except TransientError as error:
+        raise MCPError(INTERNAL_ERROR, str(error)) from error
     except SoormaError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
     except Exception as error:
