@@ -186,11 +186,12 @@ async def test_a_plan_is_forked_by_an_operator_alone(platform: Platform) -> None
         made = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "key": "click"})
         again = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "key": "click"})
         assert (made.status_code, again.json()) == (201, made.json())
-        forked = await wait_for_end(platform.as_user(tenant_id="shop", user_id="maria"), made.json()["plan_id"])
+        boss = platform.as_user(tenant_id="shop", user_id="olga", roles=["operator"])
+        forked = await wait_for_end(boss, made.json()["plan_id"])
         assert (forked.fork.by, forked.fork.plan_id) == ("olga", plan_id)
         refused = await olga.post(f"/v1/plans/{plan_id}/forks", json={"at": 1, "dry": True, "act": True})
         assert refused.status_code == 422
         assert "exclude each other" in refused.json()["detail"]
-        log = await platform.as_user(tenant_id="shop", user_id="x", roles=["operator"]).audit()
+        log = await boss.audit()
         done = [row.entry for row in log if (row.entry.call, row.entry.outcome) == ("fork", "done")]
         assert {(one.user_id, one.what) for one in done} == {("olga", plan_id)}
